@@ -1,0 +1,296 @@
+package trace
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Actor is who wrote a line: the main process of a container, or a hook or
+// probe that the kubelet ran for it.
+type Actor string
+
+// The actors of grammar 1.
+const (
+	Main           Actor = "main"
+	PostStart      Actor = "post start hook"
+	PreStop        Actor = "pre stop hook"
+	StartupProbe   Actor = "startup probe"
+	ReadinessProbe Actor = "readiness probe"
+	LivenessProbe  Actor = "liveness probe"
+)
+
+// Actors lists every actor of grammar 1, in the order of a container's life.
+func Actors() []Actor {
+	return []Actor{Main, PostStart, StartupProbe, ReadinessProbe, LivenessProbe, PreStop}
+}
+
+// IsProbe reports whether the actor is one of the three probes.
+func (a Actor) IsProbe() bool {
+	return a == StartupProbe || a == ReadinessProbe || a == LivenessProbe
+}
+
+// IsHook reports whether the actor is one of the two lifecycle hooks.
+func (a Actor) IsHook() bool { return a == PostStart || a == PreStop }
+
+// MarkKind says what a line marks in the life of the process that wrote it.
+type MarkKind uint8
+
+// The marks of grammar 1. The zero value is not a mark.
+const (
+	_      MarkKind = iota
+	Begin           // the first line of a process
+	Tick            // the process is running; a line without a mark is a tick
+	Signal          // the process received a signal
+	End             // the last line of a process, written before it exits
+)
+
+// String returns the word of the grammar.
+func (k MarkKind) String() string {
+	switch k {
+	case Begin:
+		return "begin"
+	case Tick:
+		return "tick"
+	case Signal:
+		return "signal"
+	case End:
+		return "end"
+	}
+	return "no mark"
+}
+
+// Mark is the part of a line behind its actor.
+type Mark struct {
+	Kind MarkKind
+	// N is the number of a tick ("tick 3") or the exit code of an end
+	// ("end 0"); -1 where the line gives none.
+	N int
+	// Signal is the name of a signal without its SIG prefix ("TERM").
+	Signal string
+}
+
+// NoRun is the Run of a line that does not say which instance wrote it.
+const NoRun = -1
+
+// Line is one line of the shared log.
+type Line struct {
+	// Time is the writer's own stamp: a bound for rules that have one, never
+	// an order. Its resolution is whole seconds where the line was stamped by
+	// date(1).
+	Time      time.Time
+	Container string
+	// Run counts the instances of a container from 0; NoRun where the line
+	// does not say.
+	Run   int
+	Actor Actor
+	Mark  Mark
+	// Whole tells that the stamp has whole seconds only.
+	Whole bool
+}
+
+// String returns the line without its time stamp, as cases and explanations
+// name it: "container1#0 / post start hook: end 0".
+func (l Line) String() string {
+	var b strings.Builder
+	b.WriteString(l.Container)
+	if l.Run != NoRun {
+		b.WriteByte('#')
+		b.WriteString(strconv.Itoa(l.Run))
+	}
+	b.WriteString(" / ")
+	b.WriteString(string(l.Actor))
+	switch {
+	case l.Mark.Kind == Tick && l.Mark.N < 0: // an unmarked line says as much
+	case l.Mark.Kind == Signal:
+		b.WriteString(": signal " + l.Mark.Signal)
+	default:
+		b.WriteString(": " + l.Mark.Kind.String())
+		if l.Mark.N >= 0 {
+			b.WriteString(" " + strconv.Itoa(l.Mark.N))
+		}
+	}
+	return b.String()
+}
+
+// Format returns the whole line of grammar 1, without a newline.
+func (l Line) Format() string {
+	return l.Time.UTC().Format(time.RFC3339Nano) + ": " + l.String()
+}
+
+// date(1) in the C locale pads the day with a blank; the zone may be any
+// abbreviation. Both layouts take one or two digits for the day.
+const dateLayout = "Mon Jan _2 15:04:05 MST 2006"
+
+// maxRun bounds the numbers of a line, so that a damaged one cannot pass for
+// an absurd count.
+const maxNumber = 1_000_000_000
+
+// ParseLine reads one line of the shared log, without its newline. The error
+// says which part does not fit and what was expected there.
+func ParseLine(s string) (Line, error) {
+	l := Line{Run: NoRun}
+	stamp, rest, err := cutStamp(s, &l)
+	if err != nil {
+		return Line{}, err
+	}
+	who, what, ok := strings.Cut(rest, " / ")
+	if !ok {
+		return Line{}, fmt.Errorf("no %q between container and actor in %q", " / ", clip(rest))
+	}
+	if l.Container, l.Run, err = parseContainer(who); err != nil {
+		return Line{}, err
+	}
+	actor, mark, marked := strings.Cut(what, ": ")
+	if l.Actor, err = parseActor(actor); err != nil {
+		return Line{}, err
+	}
+	l.Mark = Mark{Kind: Tick, N: -1}
+	if marked {
+		if l.Mark, err = parseMark(mark); err != nil {
+			return Line{}, err
+		}
+	}
+	if l.Mark.Kind == Signal && l.Actor.IsProbe() {
+		return Line{}, fmt.Errorf("a probe writes no %q", "signal")
+	}
+	if l.Time, err = parseStamp(stamp); err != nil {
+		return Line{}, err
+	}
+	return l, nil
+}
+
+// cutStamp splits at the first ": " behind the stamp. A stamp of date(1) holds
+// colons but no colon followed by a blank, as does RFC 3339.
+func cutStamp(s string, l *Line) (stamp, rest string, err error) {
+	stamp, rest, ok := strings.Cut(s, ": ")
+	if !ok {
+		return "", "", fmt.Errorf("no time stamp followed by %q in %q", ": ", clip(s))
+	}
+	l.Whole = !strings.Contains(stamp, ".")
+	return stamp, rest, nil
+}
+
+func parseStamp(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, fmt.Errorf("empty time stamp")
+	}
+	layout, want := dateLayout, "the output of date(1) in the C locale"
+	if s[0] >= '0' && s[0] <= '9' {
+		layout, want = time.RFC3339Nano, "RFC 3339 with up to 9 decimals"
+		if i := strings.IndexByte(s, '.'); i >= 0 {
+			n := 0
+			for i+1+n < len(s) && s[i+1+n] >= '0' && s[i+1+n] <= '9' {
+				n++
+			}
+			if n == 0 || n > 9 {
+				return time.Time{}, fmt.Errorf("time stamp %q is not %s", clip(s), want)
+			}
+		}
+	}
+	t, err := time.Parse(layout, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time stamp %q is not %s", clip(s), want)
+	}
+	return t, nil
+}
+
+func parseContainer(s string) (name string, run int, err error) {
+	name, num, numbered := strings.Cut(s, "#")
+	if !isLabel(name) {
+		return "", 0, fmt.Errorf("%q is not a container name", clip(name))
+	}
+	if !numbered {
+		return name, NoRun, nil
+	}
+	run, err = parseNumber(num)
+	if err != nil {
+		return "", 0, fmt.Errorf("run %q of container %q is not a number counted from 0", clip(num), name)
+	}
+	return name, run, nil
+}
+
+func parseActor(s string) (Actor, error) {
+	switch a := Actor(s); a {
+	case Main, PostStart, PreStop, StartupProbe, ReadinessProbe, LivenessProbe:
+		return a, nil
+	}
+	return "", fmt.Errorf("%q is not an actor; an actor is main, post start hook, pre stop hook, startup probe, readiness probe or liveness probe", clip(s))
+}
+
+func parseMark(s string) (Mark, error) {
+	word, arg, has := strings.Cut(s, " ")
+	switch word {
+	case "begin":
+		if !has {
+			return Mark{Kind: Begin, N: -1}, nil
+		}
+	case "tick", "end":
+		kind := Tick
+		if word == "end" {
+			kind = End
+		}
+		if !has {
+			return Mark{Kind: kind, N: -1}, nil
+		}
+		if n, err := parseNumber(arg); err == nil && (kind == Tick || n <= 255) {
+			return Mark{Kind: kind, N: n}, nil
+		}
+	case "signal":
+		if has && isSignal(arg) {
+			return Mark{Kind: Signal, N: -1, Signal: arg}, nil
+		}
+	}
+	return Mark{}, fmt.Errorf("%q is not a mark; a mark is begin, tick [n], signal NAME or end [exit code]", clip(s))
+}
+
+func parseNumber(s string) (int, error) {
+	if s == "" || len(s) > 1 && s[0] == '0' {
+		return 0, fmt.Errorf("%q is not a number", clip(s))
+	}
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, fmt.Errorf("%q is not a number", clip(s))
+		}
+		if n = 10*n + int(s[i]-'0'); n > maxNumber {
+			return 0, fmt.Errorf("%q is too large", clip(s))
+		}
+	}
+	return n, nil
+}
+
+// isLabel reports whether s is a DNS label, as every container name is.
+func isLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+func isSignal(s string) bool {
+	if s == "" || len(s) > 16 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !(c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// clip keeps an error readable when the line is not.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

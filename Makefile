@@ -1,0 +1,72 @@
+# Every target is described behind its name; `make` lists them.
+#
+#   KUBERNETES   version of the node image and so of the kubelet (v1.37.2)
+#   CASES        regular expression that selects cases by their path
+#   FLAGS        further flags of the suite, for example FLAGS=-keep
+
+GO ?= go
+KUBERNETES ?=
+CASES ?=
+FLAGS ?=
+# Patience for one run of the suite, the making of a node image included. The
+# suite stops by itself, and cleans up, shortly before.
+TIMEOUT ?= 50m
+
+# The suite needs a cluster; everything else is tested without one.
+TESTED = $$($(GO) list ./... | grep -v '/suites$$')
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: conformance
+# From within the folder, because only then does go test print while it runs.
+conformance: ## run the suite on a real cluster, made for it (KUBERNETES, CASES, FLAGS)
+	$(GO) test -C suites -count=1 -timeout=$(TIMEOUT) \
+		$(if $(KUBERNETES),-kubernetes=$(KUBERNETES)) $(if $(CASES),-cases='$(CASES)') $(FLAGS)
+
+.PHONY: test
+test: lint ## run everything that needs no cluster
+	$(GO) test $(TESTED)
+
+.PHONY: lint
+lint: ## check formatting, go vet, staticcheck and the workflows
+	@unformatted="$$(gofmt -l .)"; if [ -n "$$unformatted" ]; then \
+		echo "not formatted: $$unformatted; run: make fmt" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) tool actionlint
+
+.PHONY: fmt
+fmt: ## format every Go file
+	gofmt -w .
+
+.PHONY: update
+update: ## write the allowed orders of the cases (fixtures/*/*/allowed.txt) anew
+	$(GO) test ./scripts/explain -count=1 -update
+
+.PHONY: list
+list: ## list the cases
+	@$(GO) test -C suites -count=1 $(if $(CASES),-cases='$(CASES)') -args -list
+
+.PHONY: bench
+bench: ## run the benchmarks that need no cluster
+	$(GO) test -run='^$$' -bench=. -benchmem $(TESTED)
+
+.PHONY: node-image
+node-image: ## get the node image of a version and print its reference (KUBERNETES)
+	$(GO) run ./scripts/node-image $(if $(KUBERNETES),-kubernetes=$(KUBERNETES))
+
+.PHONY: preflight
+preflight: ## print what was found of a container runtime, and what is too small
+	$(GO) run ./scripts/preflight
+
+.PHONY: sweep
+sweep: ## remove what a killed run left behind
+	$(GO) run ./scripts/sweep
+
+.PHONY: clean
+clean: ## remove what runs of the suite have written (artifacts/)
+	rm -rf artifacts

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/podorder/podorder/reference"
+)
+
+// The exit statuses of the command; 4 is the one that judge has for the same.
+const (
+	exitPrinted    = 0
+	exitUsage      = 2
+	exitUnmodelled = 4
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	fail := func(status int, err error) int {
+		fmt.Fprintf(stderr, "explain: %v\n", err)
+		return status
+	}
+	fs := flag.NewFlagSet("explain", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // an unknown flag gets one line, not the whole usage
+	version := fs.String("kubernetes", "", "`version` of the kubelet")
+	manifest := fs.String("pod", "", "manifest of the Pod, a `file`; - is standard input")
+	svg := fs.Bool("svg", false, "print a picture instead of text")
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stderr, "explain prints the order that a kubelet keeps for a Pod.\n\nusage: explain -kubernetes version -pod file [-svg]\n\nflags:")
+		fs.SetOutput(stderr)
+		fs.PrintDefaults()
+		return exitPrinted
+	} else if err != nil {
+		return fail(exitUsage, fmt.Errorf("%w; explain -h lists the flags", err))
+	}
+	switch {
+	case fs.NArg() > 0:
+		return fail(exitUsage, fmt.Errorf("unexpected argument %q; the manifest is named by -pod", fs.Arg(0)))
+	case *version == "":
+		return fail(exitUsage, errors.New("the order depends on the kubelet: give its version with -kubernetes"))
+	case *manifest == "":
+		return fail(exitUsage, errors.New("nothing to explain: give the manifest of a Pod with -pod"))
+	}
+	kubelet, err := reference.ParseKubelet(*version)
+	if err != nil {
+		return fail(exitUsage, fmt.Errorf("-kubernetes: %w", err))
+	}
+	var data []byte
+	if *manifest == "-" {
+		data, err = io.ReadAll(stdin)
+	} else {
+		data, err = os.ReadFile(*manifest)
+	}
+	if err != nil {
+		return fail(exitUsage, fmt.Errorf("reading the Pod: %w", err))
+	}
+	text, status, err := explain(kubelet, data, *svg)
+	if err != nil {
+		return fail(status, fmt.Errorf("%s: %w", *manifest, err))
+	}
+	if _, err := io.WriteString(stdout, text); err != nil {
+		return fail(exitUsage, fmt.Errorf("writing the order: %w", err))
+	}
+	return exitPrinted
+}
+
+// explain returns what the command prints for a manifest, or the exit status
+// that goes with the error.
+func explain(k reference.Kubelet, manifest []byte, svg bool) (string, int, error) {
+	pod, err := reference.ParsePod(manifest)
+	if err != nil {
+		return "", exitUsage, err
+	}
+	order, err := reference.Explain(k, pod)
+	if err != nil {
+		return "", exitUnmodelled, err
+	}
+	text := order.Text()
+	if svg {
+		text = order.SVG()
+	}
+	return strings.TrimRight(text, "\n") + "\n", exitPrinted, nil
+}

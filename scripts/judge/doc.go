@@ -1,0 +1,21 @@
+// Command judge judges a saved log or trace without a cluster.
+//
+//	judge -trace trace.jsonl
+//	judge -kubernetes v1.37.2 -pod pod.yaml -log message
+//
+// A trace names its kubelet and, if it is of a bundled case, its case; the
+// flags override both. The Pod comes from -pod, else from the case (-case, or
+// the one that the trace names), else from the first Pod object in the trace.
+// Only a case has witnesses, so only with a case a pass proves that what the
+// case is about did happen.
+//
+// With a log alone nothing is known of deletion, which may have happened at
+// any time.
+//
+// The verdict goes to standard output, as text or with -json as one JSON
+// object; what is wrong with the input goes to standard error. Exit status: 0
+// pass, 1 violation (also fixed, and known with -strict), 2 usage or broken
+// input, 3 inconclusive, 4 unmodelled, 5 known.
+//
+// Left out on purpose: any judgement of its own. Start at run.
+package main

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// The exit statuses of the command.
+const (
+	exitPass = iota
+	exitViolation
+	exitUsage
+	exitInconclusive
+	exitUnmodelled
+	exitKnown
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// options is the command line.
+type options struct {
+	kubernetes, pod, log, trace, caseID string
+	json, strict                        bool
+}
+
+// input is what the command line names, read.
+type input struct {
+	kubelet reference.Kubelet
+	pod     *corev1.Pod
+	trace   *trace.Trace
+	witness []trace.Pattern
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitPass
+	case err != nil:
+		return fail(stderr, err)
+	}
+	in, err := read(o, stdin)
+	var torn *trace.Error
+	switch {
+	case errors.As(err, &torn):
+		// The input was found and is damaged: that is a verdict, with a line.
+		v := broken(torn)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			v = empty()
+		}
+		return print(v, o, stdout, stderr)
+	case err != nil:
+		return fail(stderr, err)
+	}
+	v := reference.Check(in.kubelet, in.pod, in.trace)
+	if in.witness != nil {
+		v = v.Witnessed(in.trace, in.witness)
+	}
+	return print(v, o, stdout, stderr)
+}
+
+func fail(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "judge: %v\n", err)
+	return exitUsage
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	fs := flag.NewFlagSet("judge", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // an unknown flag gets one line, not the whole usage
+	fs.StringVar(&o.kubernetes, "kubernetes", "", "`version` of the kubelet that ran the Pod; a trace names its own")
+	fs.StringVar(&o.pod, "pod", "", "manifest of the Pod, a `file`")
+	fs.StringVar(&o.log, "log", "", "shared log to judge, a `file`; - is standard input")
+	fs.StringVar(&o.trace, "trace", "", "trace to judge, a `file`; - is standard input")
+	fs.StringVar(&o.caseID, "case", "", "take Pod and witnesses from the bundled `case` (hooks/poststart-blocks)")
+	fs.BoolVar(&o.json, "json", false, "print the verdict as one JSON object")
+	fs.BoolVar(&o.strict, "strict", false, "let a known issue count as a violation")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(stderr, "judge judges a saved log or trace without a cluster.\n\nusage: judge -kubernetes version -pod file -log file\n       judge -trace file\n\nflags:")
+			fs.SetOutput(stderr)
+			fs.PrintDefaults()
+			return o, err
+		}
+		return o, fmt.Errorf("%w; judge -h lists the flags", err)
+	}
+	switch {
+	case fs.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; a log is named by -log, a trace by -trace", fs.Arg(0))
+	case o.log == "" && o.trace == "":
+		return o, errors.New("nothing to judge: name a log with -log or a trace with -trace")
+	case o.log != "" && o.trace != "":
+		return o, errors.New("-log and -trace both name something to judge; give one of them")
+	case o.pod != "" && o.caseID != "":
+		return o, errors.New("-pod and -case both name a Pod; give one of them")
+	case o.log != "" && o.kubernetes == "":
+		return o, errors.New("a log does not say which kubelet wrote it: give its version with -kubernetes")
+	case o.log != "" && o.pod == "" && o.caseID == "":
+		return o, errors.New("a log does not say which Pod wrote it: give its manifest with -pod")
+	}
+	return o, nil
+}
+
+// read reads everything that the command line names. A *trace.Error in the
+// error means that the log or trace itself is damaged.
+func read(o options, stdin io.Reader) (input, error) {
+	var in input
+	var err error
+	if o.kubernetes != "" {
+		if in.kubelet, err = reference.ParseKubelet(o.kubernetes); err != nil {
+			return in, fmt.Errorf("-kubernetes: %w", err)
+		}
+	}
+	if o.pod != "" {
+		manifest, err := os.ReadFile(o.pod)
+		if err != nil {
+			return in, fmt.Errorf("reading the Pod: %w", err)
+		}
+		if in.pod, err = reference.ParsePod(manifest); err != nil {
+			return in, fmt.Errorf("%s: %w", o.pod, err)
+		}
+	}
+	if o.caseID != "" {
+		if err := in.fromCase(o.caseID); err != nil {
+			return in, err
+		}
+	}
+	if o.log != "" {
+		r, done, err := open(o.log, stdin)
+		if err != nil {
+			return in, fmt.Errorf("reading the log: %w", err)
+		}
+		defer done()
+		if in.trace, err = trace.ReadLog(r, o.kubernetes); err != nil {
+			return in, fmt.Errorf("%s: %w", o.log, err)
+		}
+		return in, nil
+	}
+	r, done, err := open(o.trace, stdin)
+	if err != nil {
+		return in, fmt.Errorf("reading the trace: %w", err)
+	}
+	defer done()
+	if in.trace, err = trace.Read(r); err != nil {
+		return in, fmt.Errorf("%s: %w", o.trace, err)
+	}
+	return in, in.fromTrace(o)
+}
+
+func open(name string, stdin io.Reader) (io.Reader, func() error, error) {
+	if name == "-" {
+		return stdin, func() error { return nil }, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s is a folder", name)
+	}
+	return f, f.Close, nil
+}
+
+// fromTrace fills in what only the trace says.
+func (in *input) fromTrace(o options) error {
+	h := in.trace.Header
+	var err error
+	if o.kubernetes == "" {
+		if in.kubelet, err = reference.ParseKubelet(h.Kubelet); err != nil {
+			return fmt.Errorf("%s: the header's kubelet: %w; give the version with -kubernetes", o.trace, err)
+		}
+	}
+	if in.pod != nil {
+		return nil
+	}
+	cases, err := fixtures.All()
+	if err != nil {
+		return fmt.Errorf("reading the bundled cases: %w", err)
+	}
+	if i := slices.IndexFunc(cases, func(c fixtures.Case) bool { return c.ID == h.Case }); i >= 0 {
+		return in.fromCase(h.Case)
+	}
+	for _, e := range in.trace.Entries {
+		if e.Pod != nil {
+			in.pod = e.Pod
+			return nil
+		}
+	}
+	return fmt.Errorf("%s holds no Pod object and names no bundled case: give the manifest with -pod", o.trace)
+}
+
+func (in *input) fromCase(id string) error {
+	cases, err := fixtures.All()
+	if err != nil {
+		return fmt.Errorf("reading the bundled cases: %w", err)
+	}
+	i := slices.IndexFunc(cases, func(c fixtures.Case) bool { return c.ID == id })
+	if i < 0 {
+		return fmt.Errorf("-case: there is no case %q; the cases are %s", id, ids(cases))
+	}
+	if in.pod, err = reference.ParsePod(cases[i].Manifest); err != nil {
+		return fmt.Errorf("case %s: %w", id, err)
+	}
+	in.witness = cases[i].Witness
+	return nil
+}
+
+func ids(cases []fixtures.Case) string {
+	all := make([]string, len(cases))
+	for i, c := range cases {
+		all[i] = c.ID
+	}
+	return strings.Join(all, ", ")
+}
+
+func broken(err *trace.Error) reference.Verdict {
+	return reference.Verdict{Outcome: reference.Broken, Line: err.Line, Reason: err.Err.Error()}
+}
+
+func empty() reference.Verdict {
+	return reference.Verdict{Outcome: reference.Inconclusive, Reason: "nothing was recorded: the trace is empty"}
+}
+
+func print(v reference.Verdict, o options, stdout, stderr io.Writer) int {
+	if o.json {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return fail(stderr, fmt.Errorf("encoding the verdict: %w", err))
+		}
+		fmt.Fprintf(stdout, "%s\n", b)
+		if v.Reason != "" && !v.Outcome.Green() {
+			fmt.Fprintf(stderr, "judge: %s: %s\n", v.Outcome, v.Reason)
+		}
+	} else {
+		text := []byte(v.Text())
+		stdout.Write(append(bytes.TrimRight(text, "\n"), '\n'))
+	}
+	switch v.Outcome {
+	case reference.Pass:
+		return exitPass
+	case reference.Violation, reference.Fixed:
+		return exitViolation
+	case reference.Known:
+		if o.strict {
+			return exitViolation
+		}
+		return exitKnown
+	case reference.Inconclusive:
+		return exitInconclusive
+	case reference.Unmodelled:
+		return exitUnmodelled
+	}
+	return exitUsage
+}

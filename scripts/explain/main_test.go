@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/nodeimage"
+	"github.com/podorder/podorder/reference"
+)
+
+// updateCommand is what a failing test tells to run.
+const updateCommand = "go test ./scripts/explain -update"
+
+// TestAllowed keeps the allowed.txt of every case equal to the model's reading
+// of its Pod.
+func TestAllowed(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			version, err := versionFor(c)
+			assert.NilError(t, err)
+			k, err := reference.ParseKubelet(version)
+			assert.NilError(t, err)
+			got, _, err := explain(k, c.Manifest, false)
+			assert.NilError(t, err)
+			// A case whose order is empty would allow everything.
+			assert.Assert(t, strings.TrimSpace(got) != "")
+			got = fmt.Sprintf("# The order that a kubelet %s keeps for this Pod, written by: %s\n%s", version, updateCommand, got)
+			if golden.FlagUpdate() {
+				path := filepath.Join("..", "..", "fixtures", filepath.FromSlash(c.ID), "allowed.txt")
+				assert.NilError(t, os.WriteFile(path, []byte(got), 0o644))
+				return
+			}
+			assert.Check(t, is.Equal(string(c.Allowed), got), "allowed.txt is not what the model reads; if the model is right, run: %s", updateCommand)
+		})
+	}
+}
+
+// versionFor returns the version that a case is explained for: the default one
+// where the case is meant for it, else the newest that it is meant for.
+func versionFor(c fixtures.Case) (string, error) {
+	if c.Versions.Includes(nodeimage.Default) {
+		return nodeimage.Default, nil
+	}
+	for minor := 60; minor >= 0; minor-- {
+		for patch := 40; patch >= 0; patch-- {
+			if v := fmt.Sprintf("v1.%d.%d", minor, patch); c.Versions.Includes(v) {
+				return v, nil
+			}
+		}
+	}
+	return "", errors.New("no version is in the range of the case")
+}
+
+func TestVersionFor(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                 nodeimage.Default,
+		">=1.28":           nodeimage.Default,
+		"<1.29":            "v1.28.40",
+		"1.36.3":           "v1.36.3",
+		">=1.35.0 <1.36.1": "v1.36.0",
+	} {
+		r, err := fixtures.ParseRange(text)
+		assert.NilError(t, err)
+		got, err := versionFor(fixtures.Case{Versions: r})
+		assert.NilError(t, err)
+		assert.Equal(t, got, want, "range %q", text)
+	}
+}
+
+func call(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(args, strings.NewReader(stdin), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func manifest(t *testing.T) string {
+	t.Helper()
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		if c.ID == "article/startup-sequence" {
+			return string(c.Manifest)
+		}
+	}
+	t.Fatal("no case article/startup-sequence")
+	return ""
+}
+
+func TestText(t *testing.T) {
+	status, out, errs := call(t, manifest(t), "-kubernetes", "v1.37.2", "-pod", "-")
+	assert.Equal(t, status, exitPrinted, errs)
+	// The edge that the experiment is about, and the rule behind it.
+	found := false
+	for line := range strings.Lines(out) {
+		found = found || strings.Contains(line, "hooks/poststart-blocks-next") &&
+			strings.Contains(line, "container1 / post start hook") && strings.Contains(line, "container2 / main")
+	}
+	assert.Assert(t, found, out)
+}
+
+func TestSVG(t *testing.T) {
+	status, out, errs := call(t, manifest(t), "-kubernetes", "v1.37.2", "-pod", "-", "-svg")
+	assert.Equal(t, status, exitPrinted, errs)
+	d := xml.NewDecoder(strings.NewReader(out))
+	root := ""
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		assert.NilError(t, err)
+		if start, ok := token.(xml.StartElement); ok && root == "" {
+			root = start.Name.Local
+		}
+	}
+	assert.Equal(t, root, "svg")
+	assert.Check(t, is.Contains(out, "container2"))
+}
+
+func TestErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pod.yaml")
+	missing := filepath.Join(t.TempDir(), "nothing")
+	assert.NilError(t, os.WriteFile(path, []byte(manifest(t)), 0o644))
+	foreign := strings.Replace(manifest(t), "spec:\n", "spec:\n  initContainers:\n  - name: first\n    image: busybox:1.36.1\n", 1)
+	tests := []struct {
+		name   string
+		stdin  string
+		args   []string
+		status int
+		want   string
+	}{
+		{"nothing", "", nil, exitUsage, "-kubernetes"},
+		{"no Pod", "", []string{"-kubernetes", "v1.37.2"}, exitUsage, "-pod"},
+		{"an unknown flag", "", []string{"-png"}, exitUsage, "-png"},
+		{"an argument", "", []string{"-kubernetes", "v1.37.2", path}, exitUsage, "-pod"},
+		{"a version that is none", "", []string{"-kubernetes", "1.37", "-pod", path}, exitUsage, "-kubernetes"},
+		{"a missing manifest", "", []string{"-kubernetes", "v1.37.2", "-pod", missing}, exitUsage, missing},
+		{"a manifest that is none", "hello", []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUsage, "manifest"},
+		{"an unmodelled field", foreign, []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUnmodelled, "initContainers"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			status, out, errs := call(t, tt.stdin, tt.args...)
+			assert.Equal(t, status, tt.status, errs)
+			assert.Equal(t, out, "")
+			assert.Equal(t, strings.Count(errs, "\n"), 1, errs)
+			assert.Check(t, is.Contains(errs, tt.want))
+		})
+	}
+}

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// startup is the case of the original experiment: container1 with a postStart
+// hook and two probes, then container2.
+const startup = "article/startup-sequence"
+
+// call runs the command and returns what it printed.
+func call(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(args, strings.NewReader(stdin), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// write puts a file into a temporary folder and returns its path.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	assert.NilError(t, os.WriteFile(path, []byte(content), 0o644))
+	return path
+}
+
+func caseByID(t *testing.T, id string) fixtures.Case {
+	t.Helper()
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("no case %s", id)
+	return fixtures.Case{}
+}
+
+// log returns lines of the original form, one second apart.
+func log(lines ...string) string {
+	at := time.Date(2023, 12, 21, 10, 40, 51, 0, time.UTC)
+	var b strings.Builder
+	for i, l := range lines {
+		fmt.Fprintf(&b, "%s: %s\n", at.Add(time.Duration(i)*time.Second).Format(time.UnixDate), l)
+	}
+	return b.String()
+}
+
+var ordered = []string{
+	"container1 / main",
+	"container1 / post start hook",
+	"container1 / main",
+	"container1 / post start hook",
+	"container2 / main",
+	"container1 / readiness probe",
+	"container1 / liveness probe",
+	"container1 / main",
+	"container2 / main",
+}
+
+func swapped(i, j int) []string {
+	l := append([]string(nil), ordered...)
+	l[i], l[j] = l[j], l[i]
+	return l
+}
+
+func TestLog(t *testing.T) {
+	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	torn := log(ordered[:4]...) + "Thu Dec 21 10:40:55 UT"
+	tests := []struct {
+		name, log string
+		status    int
+		verdict   string
+		rule      string
+		line      int
+	}{
+		{"as it should be", log(ordered...), exitPass, "pass", "", 0},
+		{"a beginning", log(ordered[:3]...), exitPass, "pass", "", 0},
+		{"container2 before the hook's last line", log(swapped(3, 4)...), exitViolation, "violation", "hooks/poststart-blocks-next", 5},
+		{"a probe during the hook", log(swapped(3, 5)...), exitViolation, "violation", "probes/after-sync", 6},
+		{"a torn line", torn, exitUsage, "broken", "", 5},
+		{"a foreign line", log(ordered[:2]...) + "hello\n", exitUsage, "broken", "", 3},
+		{"nothing", "", exitInconclusive, "inconclusive", "", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := write(t, "message", tt.log)
+			status, out, errs := call(t, "", "-kubernetes", "v1.37.2", "-pod", pod, "-log", path, "-json")
+			assert.Equal(t, status, tt.status, out+errs)
+			var v struct {
+				Verdict, Rule, Issue, Log *string
+				Line, Accepted            *int
+				Allowed, Unmodelled       []string
+				Because                   []struct {
+					Line      int
+					Log, Rule string
+				}
+			}
+			assert.NilError(t, json.Unmarshal([]byte(out), &v))
+			assert.Assert(t, v.Verdict != nil && v.Rule != nil && v.Issue != nil && v.Log != nil && v.Line != nil && v.Accepted != nil, out)
+			assert.Assert(t, v.Allowed != nil && v.Unmodelled != nil && v.Because != nil, "no list may be null: %s", out)
+			assert.Equal(t, *v.Verdict, tt.verdict)
+			assert.Equal(t, *v.Rule, tt.rule)
+			assert.Equal(t, *v.Line, tt.line)
+
+			// Text says the same, the word and the rule first.
+			status, out, errs = call(t, tt.log, "-kubernetes", "v1.37.2", "-case", startup, "-log", "-")
+			if tt.name == "a beginning" {
+				// The case's witnesses are not seen yet.
+				assert.Equal(t, status, exitInconclusive)
+				return
+			}
+			assert.Equal(t, status, tt.status)
+			assert.Equal(t, errs, "")
+			first := tt.verdict
+			if tt.rule != "" {
+				first += ": " + tt.rule
+			}
+			assert.Assert(t, strings.HasPrefix(out, first), out)
+		})
+	}
+}
+
+// save writes a trace of log lines.
+func save(t *testing.T, h trace.Header, entries ...trace.Entry) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := trace.NewWriter(&b, h)
+	assert.NilError(t, err)
+	for i := range entries {
+		entries[i].At = time.Date(2023, 12, 21, 10, 40, 51+i, 0, time.UTC)
+		assert.NilError(t, w.Write(entries[i]))
+	}
+	return write(t, "trace.jsonl", b.String())
+}
+
+func lines(all ...string) []trace.Entry {
+	var out []trace.Entry
+	for l := range strings.Lines(log(all...)) {
+		l = strings.TrimSuffix(l, "\n")
+		out = append(out, trace.Entry{Log: &l})
+	}
+	return out
+}
+
+func TestTrace(t *testing.T) {
+	c := caseByID(t, startup)
+	header := trace.Header{Case: startup, Kubelet: "v1.37.2"}
+	bare := trace.Header{Kubelet: "v1.37.2"}
+	pod := write(t, "pod.yaml", string(c.Manifest))
+	object, err := reference.ParsePod(c.Manifest)
+	assert.NilError(t, err)
+	apply, err := trace.NewAct(trace.ActApply, nil)
+	assert.NilError(t, err)
+	did := trace.Entry{Did: &apply}
+
+	t.Run("names its kubelet and its case", func(t *testing.T) {
+		status, out, errs := call(t, "", "-trace", save(t, header, append([]trace.Entry{did}, lines(ordered...)...)...))
+		assert.Equal(t, status, exitPass, out+errs)
+	})
+	t.Run("wants the witnesses of its case", func(t *testing.T) {
+		status, out, _ := call(t, "", "-trace", save(t, header, append([]trace.Entry{did}, lines(ordered[:3]...)...)...))
+		assert.Equal(t, status, exitInconclusive, out)
+		assert.Check(t, is.Contains(out, "container2 / main"))
+	})
+	t.Run("wants no witness with a Pod of its own", func(t *testing.T) {
+		status, out, _ := call(t, "", "-pod", pod, "-trace", save(t, header, append([]trace.Entry{did}, lines(ordered[:3]...)...)...))
+		assert.Equal(t, status, exitPass, out)
+	})
+	t.Run("counts the lines of the file", func(t *testing.T) {
+		path := save(t, header, append([]trace.Entry{did}, lines(swapped(3, 4)...)...)...)
+		status, out, _ := call(t, "", "-json", "-trace", path)
+		assert.Equal(t, status, exitViolation)
+		var v struct{ Line int }
+		assert.NilError(t, json.Unmarshal([]byte(out), &v))
+		// The header, the act, three lines that fit, then the one that counts;
+		// the hook's late line behind it is what shows that it was too early.
+		assert.Equal(t, v.Line, 7, out)
+	})
+	t.Run("has a Pod inside", func(t *testing.T) {
+		first := trace.Entry{Type: trace.Added, Pod: object}
+		status, out, errs := call(t, "", "-trace", save(t, bare, first, did))
+		assert.Equal(t, status, exitInconclusive, out+errs)
+	})
+	t.Run("has no Pod at all", func(t *testing.T) {
+		status, out, errs := call(t, "", "-trace", save(t, bare, lines(ordered...)...))
+		assert.Equal(t, status, exitUsage)
+		assert.Equal(t, out, "")
+		assert.Check(t, is.Contains(errs, "-pod"))
+	})
+	t.Run("is empty", func(t *testing.T) {
+		status, out, errs := call(t, "", "-trace", write(t, "trace.jsonl", ""))
+		assert.Equal(t, status, exitInconclusive, errs)
+		assert.Check(t, is.Contains(out, "inconclusive"))
+	})
+	t.Run("is not a trace", func(t *testing.T) {
+		status, out, _ := call(t, "", "-json", "-trace", write(t, "trace.jsonl", "hello\n"))
+		assert.Equal(t, status, exitUsage)
+		assert.Check(t, is.Contains(out, `"verdict":"broken"`))
+		assert.Check(t, is.Contains(out, `"line":1`))
+	})
+	t.Run("is torn", func(t *testing.T) {
+		path := save(t, header, lines(ordered...)...)
+		b, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		status, out, _ := call(t, "", "-json", "-trace", write(t, "trace.jsonl", string(b[:len(b)-20])))
+		assert.Equal(t, status, exitUsage)
+		assert.Check(t, is.Contains(out, `"verdict":"broken"`))
+		assert.Check(t, is.Contains(out, fmt.Sprintf(`"line":%d`, len(ordered)+1)))
+	})
+}
+
+// TestStatus holds the exit status against the word of every verdict.
+func TestStatus(t *testing.T) {
+	tests := []struct {
+		outcome reference.Outcome
+		strict  bool
+		want    int
+	}{
+		{reference.Pass, false, 0},
+		{reference.Pass, true, 0},
+		{reference.Violation, false, 1},
+		{reference.Fixed, false, 1},
+		{reference.Known, true, 1},
+		{reference.Broken, false, 2},
+		{reference.Inconclusive, false, 3},
+		{reference.Unmodelled, false, 4},
+		{reference.Known, false, 5},
+		{0, false, 2},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%s strict=%v", tt.outcome, tt.strict), func(t *testing.T) {
+			var out, errs bytes.Buffer
+			got := print(reference.Verdict{Outcome: tt.outcome}, options{strict: tt.strict}, &out, &errs)
+			assert.Equal(t, got, tt.want)
+			assert.Check(t, is.Contains(out.String(), tt.outcome.String()))
+		})
+	}
+}
+
+// TestUsage gives the command input that cannot be judged: one line that says
+// what is wrong, and what to do.
+func TestUsage(t *testing.T) {
+	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	message := write(t, "message", log(ordered...))
+	list := write(t, "list.yaml", "apiVersion: v1\nkind: PodList\nitems: []\n")
+	typo := write(t, "typo.yaml", strings.Replace(string(caseByID(t, startup).Manifest), "containers:", "container:", 1))
+	missing := filepath.Join(t.TempDir(), "nothing")
+	tests := []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"nothing", nil, []string{"-log", "-trace"}},
+		{"an unknown flag", []string{"-podd", pod}, []string{"-podd", "-h"}},
+		{"an argument", []string{"-kubernetes", "v1.37.2", "-pod", pod, message}, []string{message, "-log"}},
+		{"log and trace", []string{"-log", message, "-trace", message}, []string{"one of them"}},
+		{"Pod and case", []string{"-pod", pod, "-case", startup, "-log", message, "-kubernetes", "v1.37.2"}, []string{"one of them"}},
+		{"a log without a version", []string{"-pod", pod, "-log", message}, []string{"-kubernetes"}},
+		{"a log without a Pod", []string{"-kubernetes", "v1.37.2", "-log", message}, []string{"-pod"}},
+		{"a version that is none", []string{"-kubernetes", "latest", "-pod", pod, "-log", message}, []string{"-kubernetes", `"latest"`}},
+		{"a missing manifest", []string{"-kubernetes", "v1.37.2", "-pod", missing, "-log", message}, []string{missing, "no such file"}},
+		{"a missing log", []string{"-kubernetes", "v1.37.2", "-pod", pod, "-log", missing}, []string{missing, "no such file"}},
+		{"a missing trace", []string{"-trace", missing}, []string{missing, "no such file"}},
+		{"a folder", []string{"-trace", t.TempDir()}, []string{"is a folder"}},
+		{"a manifest that is no Pod", []string{"-kubernetes", "v1.37.2", "-pod", list, "-log", message}, []string{list, "PodList"}},
+		{"a manifest with a typing error", []string{"-kubernetes", "v1.37.2", "-pod", typo, "-log", message}, []string{typo, `"container"`}},
+		{"an unknown case", []string{"-kubernetes", "v1.37.2", "-case", "hooks/none", "-log", message}, []string{"hooks/none", startup}},
+		{"a header without a version", []string{"-trace", save(t, trace.Header{Case: startup}, lines(ordered...)...)}, []string{"-kubernetes"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			status, out, errs := call(t, "", tt.args...)
+			assert.Equal(t, status, exitUsage)
+			assert.Equal(t, out, "")
+			assert.Equal(t, strings.Count(errs, "\n"), 1, errs)
+			for _, want := range tt.want {
+				assert.Check(t, is.Contains(errs, want))
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	status, _, errs := call(t, "", "-h")
+	assert.Equal(t, status, exitPass)
+	assert.Check(t, is.Contains(errs, "-trace"))
+}
+
+func TestUnmodelled(t *testing.T) {
+	manifest := strings.Replace(string(caseByID(t, startup).Manifest), "spec:\n", "spec:\n  shareProcessNamespace: true\n  initContainers:\n  - name: first\n    image: busybox:1.36.1\n", 1)
+	status, out, errs := call(t, "", "-json", "-kubernetes", "v1.37.2", "-pod", write(t, "pod.yaml", manifest), "-log", write(t, "message", log(ordered...)))
+	assert.Equal(t, status, exitUnmodelled, out+errs)
+	assert.Check(t, is.Contains(out, "initContainers"))
+}

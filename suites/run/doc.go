@@ -1,0 +1,14 @@
+// Package run is what the suites are made of: it brings up a cluster, or opens
+// one that exists, runs cases on it, has what was recorded judged, and reports.
+//
+// Everything that is recorded is saved before it is judged, and everything that
+// is judged is saved before it is printed; the layout is described at
+// [Artifacts]. A verdict is never silently nothing: where no case was judged,
+// the run fails.
+//
+// Package suites holds the test functions and nothing else, so that all of this
+// can be tested without a cluster. Left out on purpose: what a kubelet may do
+// (package reference) and how a case is run (package harness).
+//
+// Start at [Suite.Main] and [Suite.Group].
+package run

@@ -1,0 +1,124 @@
+package run
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+)
+
+// Options are the flags of the suites beside those of e2e-framework
+// (-kubeconfig, -context and others) and of go test.
+type Options struct {
+	// Kubernetes is the version of the cluster that is made. With a cluster
+	// that exists it is what its kubelets must be.
+	Kubernetes string
+	// NodeImage is the image of the nodes, in place of the one that is found
+	// or made for the version.
+	NodeImage string
+	// Keep leaves the cluster and the test Pods' namespaces in place.
+	Keep bool
+	// Artifacts is the folder that everything is written to.
+	Artifacts string
+	// Cases is a regular expression that selects cases by their path.
+	Cases string
+	// RecorderImage and ShellImage are images that the nodes can pull, in
+	// place of those that are assembled and loaded.
+	RecorderImage, ShellImage string
+	// NoInstall refuses to install a container runtime.
+	NoInstall bool
+	// Strict lets a known issue fail the run.
+	Strict bool
+	// List prints the cases and runs none.
+	List bool
+}
+
+// Register adds the flags to a set.
+func (o *Options) Register(fs *flag.FlagSet) {
+	fs.StringVar(&o.Kubernetes, "kubernetes", "", "`version` of the cluster to make; with -kubeconfig or -context, the version that its kubelets must have")
+	fs.StringVar(&o.NodeImage, "node-image", "", "`image` of the nodes, in place of the one that is found or made for the version")
+	fs.BoolVar(&o.Keep, "keep", false, "leave cluster and Pods in place")
+	fs.StringVar(&o.Artifacts, "artifacts", "artifacts", "`folder` for everything that is written; a relative path starts at the root of the repository")
+	fs.StringVar(&o.Cases, "cases", "", "run only the cases whose path matches the `regexp`")
+	fs.StringVar(&o.RecorderImage, "recorder-image", "", "recorder `image` that the nodes can pull, in place of the one that is loaded into them")
+	fs.StringVar(&o.ShellImage, "shell-image", "", "shell `image` that the nodes can pull, in place of the one that is loaded into them")
+	fs.BoolVar(&o.NoInstall, "no-install", false, "never install a container runtime")
+	fs.BoolVar(&o.Strict, "strict", false, "let a known issue fail the run")
+	fs.BoolVar(&o.List, "list", false, "print the cases and run none")
+}
+
+// target is where the suite runs: a cluster that exists if either is set.
+type target struct{ kubeconfig, context string }
+
+func (t target) exists() bool { return t.kubeconfig != "" || t.context != "" }
+
+// check reports flags that cannot be meant together.
+func (o *Options) check(t target) error {
+	if o.Kubernetes != "" {
+		if _, err := reference.ParseKubelet(o.Kubernetes); err != nil {
+			return fmt.Errorf("-kubernetes: %w", err)
+		}
+	}
+	if !t.exists() {
+		return nil
+	}
+	if o.NodeImage != "" {
+		return errors.New("-node-image makes a cluster, -kubeconfig and -context use one that exists: give one or the other")
+	}
+	if t.kubeconfig != "" {
+		f, err := os.Open(t.kubeconfig)
+		if err != nil {
+			return fmt.Errorf("-kubeconfig: %w", err)
+		}
+		defer f.Close()
+		if st, err := f.Stat(); err == nil && st.IsDir() {
+			return fmt.Errorf("-kubeconfig: %s is a folder", t.kubeconfig)
+		}
+	}
+	return nil
+}
+
+// selectCases returns the cases that -cases selects. Selecting nothing is an
+// error: a run without a case would look like one that passed.
+func selectCases(cases []fixtures.Case, expr string) ([]fixtures.Case, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, fmt.Errorf("-cases: %w", err)
+	}
+	if selected := fixtures.Select(cases, re); len(selected) > 0 {
+		return selected, nil
+	}
+	ids := make([]string, len(cases))
+	for i, c := range cases {
+		ids[i] = c.ID
+	}
+	return nil, fmt.Errorf("-cases: no case matches %q; the cases are %s", expr, strings.Join(ids, ", "))
+}
+
+// root returns the folder of the module around a folder. go test runs a test
+// in the folder of its package, so that the paths of flags would otherwise
+// depend on where a package happens to lie.
+func root(from string) (string, error) {
+	for dir := from; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod above %s", from)
+		}
+	}
+}
+
+// absolute returns a path as seen from the root of the repository.
+func absolute(root, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(root, path)
+}

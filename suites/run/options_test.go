@@ -1,0 +1,112 @@
+package run
+
+import (
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/podorder/podorder/fixtures"
+)
+
+func TestSelectCases(t *testing.T) {
+	cases := []fixtures.Case{{ID: "article/startup"}, {ID: "hooks/a"}, {ID: "hooks/b"}}
+	ids := func(cs []fixtures.Case) (out []string) {
+		for _, c := range cs {
+			out = append(out, c.ID)
+		}
+		return out
+	}
+	got, err := selectCases(cases, "")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, ids(got), []string{"article/startup", "hooks/a", "hooks/b"})
+
+	got, err = selectCases(cases, "^hooks/")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, ids(got), []string{"hooks/a", "hooks/b"})
+
+	_, err = selectCases(cases, "probes/")
+	assert.ErrorContains(t, err, `"probes/"`)
+	assert.ErrorContains(t, err, "article/startup, hooks/a, hooks/b")
+
+	_, err = selectCases(cases, "(")
+	assert.ErrorContains(t, err, "-cases")
+}
+
+func TestCheck(t *testing.T) {
+	readable := filepath.Join(t.TempDir(), "config")
+	assert.NilError(t, os.WriteFile(readable, nil, 0o600))
+	missing := filepath.Join(t.TempDir(), "nothing")
+	tests := []struct {
+		name   string
+		args   []string
+		target target
+		want   string // empty where it is all right
+	}{
+		{"nothing", nil, target{}, ""},
+		{"a version", []string{"-kubernetes", "v1.28.5"}, target{}, ""},
+		{"a version that is none", []string{"-kubernetes", "newest"}, target{}, "-kubernetes"},
+		{"a cluster that exists", nil, target{kubeconfig: readable}, ""},
+		{"its version", []string{"-kubernetes", "v1.28.5"}, target{kubeconfig: readable}, ""},
+		{"a context", nil, target{context: "other"}, ""},
+		{"a cluster that exists and an image for one that does not", []string{"-node-image", "kindest/node:v1.37.2"}, target{context: "other"}, "-node-image"},
+		{"a missing kubeconfig", nil, target{kubeconfig: missing}, missing},
+		{"a folder", nil, target{kubeconfig: t.TempDir()}, "is a folder"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var o Options
+			fs := flag.NewFlagSet("suites", flag.ContinueOnError)
+			fs.SetOutput(io.Discard)
+			o.Register(fs)
+			assert.NilError(t, fs.Parse(tt.args))
+			err := o.check(tt.target)
+			if tt.want == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+func TestRoot(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "a", "b")
+	assert.NilError(t, os.MkdirAll(deep, 0o755))
+	_, err := root(deep)
+	assert.ErrorContains(t, err, deep)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "go.mod"), nil, 0o644))
+	got, err := root(deep)
+	assert.NilError(t, err)
+	assert.Equal(t, got, dir)
+
+	assert.Equal(t, absolute("/r", ""), "")
+	assert.Equal(t, absolute("/r", "artifacts"), "/r/artifacts")
+	assert.Equal(t, absolute("/r", "/else/where"), "/else/where")
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func Test(\w+)\(t \*testing\.T\) +\{ suite\.Group\(t, "([a-z-]+)"\) \}$`)
+
+// TestGroups: every group of cases has its function in package suites, and
+// every function its group. A group without one would never run.
+func TestGroups(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	want := map[string]string{}
+	for _, c := range cases {
+		want[groupOf(c.ID)] = title(groupOf(c.ID))
+	}
+	source, err := os.ReadFile(filepath.Join("..", "suites_test.go"))
+	assert.NilError(t, err)
+	got := map[string]string{}
+	for _, m := range testFunction.FindAllStringSubmatch(string(source), -1) {
+		got[m[2]] = m[1]
+	}
+	assert.Check(t, is.DeepEqual(got, want))
+}

@@ -1,0 +1,33 @@
+// Package reference says what a kubelet may do with the containers of one Pod:
+// an executable model of a correct kubelet, release by release, and a judge
+// that holds a recorded trace against it.
+//
+// [Check] takes the version of a kubelet, a Pod and a trace and returns a
+// [Verdict]. It reads the trace once, keeping the set of states in which the
+// Pod may now be. An observation (a line of the shared log, a Pod as the watch
+// delivered it, an Event) maps each state to the states that may follow; what
+// the kubelet does unseen (create a container, return from a hook, end a sync)
+// is taken no earlier than an observation forces it, because a step that is not
+// yet forced can always be taken later. When no state admits the observation,
+// the trace is a violation, and the facts that the earlier lines had forced are
+// the explanation.
+//
+// [Explain] asks the same judge which orders of two events it refuses, so the
+// printed order of a Pod cannot drift from what is checked.
+//
+// # Where to start
+//
+// rules.go holds the rules as data, state.go the state, step_log.go,
+// step_status.go and step_event.go what an observation does to it, order.go how
+// the channels of a trace are laid side by side, check.go the loop.
+//
+// # Left out on purpose
+//
+// No client, network, clock, goroutine or logger: the same trace gives the same
+// verdict everywhere. No rule rests on a constant of the code that it judges.
+// A fault of the environment (an image that cannot be pulled, a process that
+// died) is never assumed to explain a line away: it must show in a mark, a
+// status or an Event somewhere in the trace. Init containers, sidecars,
+// ephemeral containers and the fields listed by [UnmodelledFields] are not modelled:
+// a Pod that uses them is unmodelled, never passed.
+package reference

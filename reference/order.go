@@ -1,0 +1,117 @@
+package reference
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// observation is one thing that was seen, with its place in the file.
+type observation struct {
+	entry *trace.Entry
+	log   trace.Line // of a log entry
+	text  string     // how an explanation names it
+	// c is the index of the container of a log entry.
+	c int
+	// key is the earliest time that the observation can stand for.
+	key time.Time
+}
+
+// A trace has several channels, each ordered in itself. Between them time is
+// all there is, and it is used so that no order is claimed that was not seen:
+//
+//   - A log line was written no earlier than its own stamp and no earlier than
+//     the line before it in the file; when it reached the recorder says little.
+//   - What a watch object or an Event shows had happened by the time it
+//     arrived; how long before is unknown. So it stands behind every log line
+//     that may have been written by then, and only lines that were surely
+//     written later stand behind it.
+//   - An act was done when the trace says so or a little later, and stands
+//     before every line that arrived after it.
+//
+// The clock of the node and that of the recorder may differ: a line that
+// carries a stamp later than its own arrival is taken at its arrival.
+const clockSlack = 20 * time.Millisecond
+
+// observe reads the channels of the trace and lays them side by side. The
+// error is a *trace.Error with the number of the first line that is torn or
+// foreign.
+func observe(t *trace.Trace, p plan) ([]observation, error) {
+	obs := make([]observation, 0, len(t.Entries))
+	var floor time.Time
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		o := observation{entry: e, c: -1, key: e.At}
+		switch {
+		case e.Log != nil:
+			l, err := trace.ParseLine(*e.Log)
+			if err != nil {
+				return nil, &trace.Error{Line: e.Line, Err: err}
+			}
+			c, ok := p.index[l.Container]
+			if !ok {
+				return nil, &trace.Error{Line: e.Line, Err: fmt.Errorf("the Pod has no container %q", l.Container)}
+			}
+			if !p.containers[c].has(l.Actor) {
+				return nil, &trace.Error{Line: e.Line, Err: fmt.Errorf("container %q declares no %s", l.Container, l.Actor)}
+			}
+			o.log, o.c, o.text = l, c, *e.Log
+			if !t.LogOnly {
+				o.key = l.Time
+				if e.At.Before(o.key) {
+					o.key = e.At
+				}
+				if o.key.Before(floor) {
+					o.key = floor
+				}
+				floor = o.key
+			}
+		case e.Pod != nil:
+			o.text = describePod(e)
+			o.key = e.At.Add(clockSlack)
+		case e.Event != nil:
+			o.text = fmt.Sprintf("event %s %s: %s", e.Event.Reason, e.Event.FieldPath, e.Event.Message)
+			o.key = e.At.Add(clockSlack)
+		case e.Did != nil:
+			o.text = fmt.Sprintf("did %s %s", e.Did.Name, e.Did.Param)
+		case e.Gap != nil:
+			o.text = fmt.Sprintf("gap in %s: %s", e.Gap.Channel, e.Gap.Why)
+		}
+		obs = append(obs, o)
+	}
+	if t.LogOnly {
+		return obs, nil
+	}
+	hasten(obs)
+	// Stable: within a channel the order of the file stays, since its keys
+	// never go back. At equal keys a line comes before what may show it.
+	slices.SortStableFunc(obs, func(a, b observation) int { return cmp.Or(a.key.Compare(b.key), cmp.Compare(rank(a), rank(b))) })
+	return obs, nil
+}
+
+// hasten moves each act before every log line that arrived after it.
+func hasten(obs []observation) {
+	var earliest time.Time
+	for i := len(obs) - 1; i >= 0; i-- {
+		o := &obs[i]
+		switch {
+		case o.entry.Log != nil && (earliest.IsZero() || o.key.Before(earliest)):
+			earliest = o.key
+		case o.entry.Did != nil && !earliest.IsZero() && earliest.Before(o.key):
+			o.key = earliest
+		}
+	}
+}
+
+func rank(o observation) int {
+	switch {
+	case o.entry.Did != nil:
+		return 0
+	case o.entry.Log != nil:
+		return 1
+	}
+	return 2
+}

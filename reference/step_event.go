@@ -1,0 +1,65 @@
+package reference
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// onEvent takes an Event: what it names had been done when it arrived. Events
+// of a later instance prove nothing here that its lines do not.
+func (m *model) onEvent(s state, n int) ([]state, *denial) {
+	e := m.obs[n].entry.Event
+	i, ok := eventContainer(m.p, e)
+	if !ok {
+		return []state{s}, nil
+	}
+	c, spec := s.c[i], m.p.containers[i]
+	switch e.Reason {
+	case "Pulling", "Pulled":
+		if c.run < 0 && !c.late && !s.synced.known() && !s.ending.known() {
+			return m.reach(s, i, n), nil
+		}
+	case "Created", "Started":
+		if c.run < 0 {
+			return m.start(s, i, 0, n)
+		}
+	case "Killing":
+		switch {
+		case strings.HasPrefix(e.Message, "Stopping container"):
+			return m.stop(s, i, n, byEnding)
+		case strings.Contains(e.Message, "liveness probe"), strings.Contains(e.Message, "startup probe"):
+			return m.stop(s, i, n, byProbe)
+		case strings.Contains(e.Message, "FailedPostStartHook"):
+			return m.stop(s, i, n, byHook)
+		}
+	case "FailedPostStartHook":
+		if !spec.postStart {
+			return nil, because(deny(ruleHookFailure), "container %s declares no postStart hook", spec.name)
+		}
+		if c.run == 0 && c.hookEnd != 0 && c.hookCode == 0 && m.ev.runs[i] == 0 {
+			return nil, deny(ruleHookFailure, cause{c.hookEnd, ruleHookFailure})
+		}
+	case "FailedPreStopHook":
+		if !spec.preStop {
+			return nil, because(deny(ruleEventPossible), "container %s declares no preStop hook", spec.name)
+		}
+	case "Unhealthy":
+		kind, _, _ := strings.Cut(e.Message, " ")
+		for word, a := range map[string]trace.Actor{"Readiness": trace.ReadinessProbe, "Liveness": trace.LivenessProbe, "Startup": trace.StartupProbe} {
+			if kind == word && !spec.has(a) {
+				return nil, because(deny(ruleEventPossible), "container %s declares no %s", spec.name, a)
+			}
+		}
+		if m.ev.runs[i] == 0 {
+			return m.instanceDone(s, i, n, ruleAfterSync), nil
+		}
+	}
+	return []state{s}, nil
+}
+
+func because(d *denial, format string, args ...any) *denial {
+	d.why = fmt.Sprintf(format, args...)
+	return d
+}

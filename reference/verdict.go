@@ -1,0 +1,174 @@
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// Outcome is the word of a verdict. The zero value is none.
+type Outcome uint8
+
+// The outcomes. Only Pass is green.
+const (
+	_            Outcome = iota
+	Pass                 // the whole log consumed, every witness seen
+	Violation            // an observation that no allowed behaviour explains
+	Inconclusive         // nothing recorded, a gap, a missing witness, an unknown version
+	Unmodelled          // the Pod or an act uses something that the model does not know
+	Broken               // no usable trace
+	Known                // a violation that a known issue of this kubelet explains
+	Fixed                // a known issue was due and did not show
+)
+
+// String returns the outcome as a word.
+func (o Outcome) String() string {
+	switch o {
+	case Pass:
+		return "pass"
+	case Violation:
+		return "violation"
+	case Inconclusive:
+		return "inconclusive"
+	case Unmodelled:
+		return "unmodelled"
+	case Broken:
+		return "broken"
+	case Known:
+		return "known"
+	case Fixed:
+		return "fixed"
+	}
+	return "no verdict"
+}
+
+// Green reports whether the outcome is a pass.
+func (o Outcome) Green() bool { return o == Pass }
+
+// Because is an earlier observation that forbids the refused one, or a part of
+// a status that is refused.
+type Because struct {
+	Line int    `json:"line"`
+	Log  string `json:"log"`
+	Rule string `json:"rule"`
+}
+
+// Verdict is the answer of the judge.
+type Verdict struct {
+	Outcome Outcome
+	// Rule is the slug of the rule that was broken.
+	Rule string
+	// Issue is the upstream number that explains a known violation.
+	Issue string
+	// Line is the number of the first observation that was refused, counted
+	// from 1 in the log or trace file; 0 where there is none.
+	Line int
+	// Log is that observation as text.
+	Log string
+	// Accepted is how many observations were accepted before it; lines of a
+	// log, or entries of a trace.
+	Accepted int
+	// Allowed are the log lines that would have been allowed there.
+	Allowed []string
+	// Because are the earlier observations that forbid it.
+	Because []Because
+	// Unmodelled are the fields or acts that the model does not know.
+	Unmodelled []string
+	// Reason says in a sentence why the outcome is what it is.
+	Reason string
+}
+
+// MarshalJSON writes the fields that the judge command promises, and reason.
+func (v Verdict) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Verdict    string    `json:"verdict"`
+		Rule       string    `json:"rule"`
+		Issue      string    `json:"issue"`
+		Line       int       `json:"line"`
+		Log        string    `json:"log"`
+		Accepted   int       `json:"accepted"`
+		Allowed    []string  `json:"allowed"`
+		Because    []Because `json:"because"`
+		Unmodelled []string  `json:"unmodelled"`
+		Reason     string    `json:"reason"`
+	}{
+		v.Outcome.String(), v.Rule, v.Issue, v.Line, v.Log, v.Accepted,
+		orEmpty(v.Allowed), orEmpty(v.Because), orEmpty(v.Unmodelled), v.Reason,
+	})
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// Text returns the verdict for a person: the word and the rule first, then the
+// refused observation between what forbids it and what was allowed.
+func (v Verdict) Text() string {
+	var b strings.Builder
+	b.WriteString(v.Outcome.String())
+	if r, ok := RuleBySlug(v.Rule); ok {
+		fmt.Fprintf(&b, ": %s (%s, %s)\n  %s\n  source   %s\n", r.Slug, r.Level, r.Basis, r.Says, r.Source)
+		if v.Issue != "" {
+			fmt.Fprintf(&b, "  issue    %s\n", v.Issue)
+		}
+	} else {
+		b.WriteByte('\n')
+	}
+	if v.Reason != "" {
+		fmt.Fprintf(&b, "  reason   %s\n", v.Reason)
+	}
+	label := "seen"
+	for _, w := range v.Because {
+		fmt.Fprintf(&b, "  %-8s line %-5d %s\n", label, w.Line, w.Log)
+		label = ""
+	}
+	if v.Line > 0 {
+		fmt.Fprintf(&b, "  %-8s line %-5d %s   <- not allowed here\n", label, v.Line, v.Log)
+	}
+	label = "allowed"
+	for _, a := range v.Allowed {
+		fmt.Fprintf(&b, "  %-8s %s\n", label, a)
+		label = ""
+	}
+	for _, u := range v.Unmodelled {
+		fmt.Fprintf(&b, "  unknown  %s\n", u)
+	}
+	return b.String()
+}
+
+// Witnessed turns a pass into inconclusive if one of the patterns matches no
+// line of the trace's log: nothing has been shown then.
+func (v Verdict) Witnessed(t *trace.Trace, want []trace.Pattern) Verdict {
+	if v.Outcome != Pass {
+		return v
+	}
+	seen := make([]bool, len(want))
+	for i := range t.Entries {
+		if t.Entries[i].Log == nil {
+			continue
+		}
+		l, err := trace.ParseLine(*t.Entries[i].Log)
+		if err != nil {
+			continue // a pass has no such line
+		}
+		for j, p := range want {
+			seen[j] = seen[j] || p.Match(l)
+		}
+	}
+	var missing []string
+	for j, p := range want {
+		if !seen[j] {
+			missing = append(missing, fmt.Sprintf("%q", p))
+		}
+	}
+	if len(missing) > 0 {
+		v.Outcome = Inconclusive
+		v.Reason = "the log has no line " + strings.Join(missing, ", ") + ", so the case has shown nothing"
+	}
+	return v
+}

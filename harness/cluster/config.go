@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
+)
+
+// Worker is one worker node of a kind cluster.
+type Worker struct {
+	// Image is the node image; empty for that of the control plane. Workers may run other kubelet versions than the control plane.
+	Image string
+	// Version is the Kubernetes version of Image, "v1.37.2".
+	Version string
+	Labels  map[string]string
+	Mounts  []v1alpha4.Mount
+}
+
+// Config returns the kind configuration of a cluster: the image on each node, because kind's own image option overrides all of them, and the
+// patches that the machine needs.
+func Config(rt Runtime, o Options) *v1alpha4.Cluster {
+	c := &v1alpha4.Cluster{
+		TypeMeta:      v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
+		FeatureGates:  o.FeatureGates,
+		RuntimeConfig: o.RuntimeConfig,
+		Nodes:         []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole, Image: o.Image, ExtraMounts: o.Mounts}},
+	}
+	for _, w := range o.Workers {
+		n := v1alpha4.Node{Role: v1alpha4.WorkerRole, Image: w.Image, Labels: maps.Clone(w.Labels), ExtraMounts: w.Mounts}
+		if n.Image == "" {
+			n.Image = o.Image
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	adapt(c, rt, o)
+	return c
+}
+
+// adapt adds to a configuration what this machine needs, and an image where a node has none.
+func adapt(c *v1alpha4.Cluster, rt Runtime, o Options) {
+	if len(c.Nodes) == 0 {
+		c.Nodes = []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole}}
+	}
+	for i := range c.Nodes {
+		if c.Nodes[i].Image == "" {
+			c.Nodes[i].Image = o.Image
+		}
+	}
+	// One KubeletConfiguration serves all nodes of a cluster, so the control plane's version decides; kubelets ignore what they do not know.
+	c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, rt.KubeadmPatches(o.Version)...)
+	c.ContainerdConfigPatches = append(c.ContainerdConfigPatches, rt.ContainerdPatches()...)
+	c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, o.KubeadmPatches...)
+	c.ContainerdConfigPatches = append(c.ContainerdConfigPatches, o.ContainerdPatches...)
+}
+
+// fingerprint stands for everything about a configuration that a cluster cannot change later.
+func fingerprint(c *v1alpha4.Cluster) string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		// The type holds nothing that JSON could refuse.
+		panic(fmt.Sprintf("encoding a kind configuration: %v", err))
+	}
+	return digest(10, string(b))
+}
+
+// label marks every node with its owner, start and configuration.
+func label(c *v1alpha4.Cluster, owner Owner, at time.Time, print string) {
+	for i := range c.Nodes {
+		l := maps.Clone(c.Nodes[i].Labels)
+		if l == nil {
+			l = map[string]string{}
+		}
+		maps.Copy(l, owner.Labels(at))
+		delete(l, LabelManagedBy) // a kubelet refuses to set labels of kubernetes.io on its own node
+		l[labelConfig] = print
+		c.Nodes[i].Labels = l
+	}
+}
+
+const (
+	namePrefix = "podorder-"
+	keptPrefix = "podorder-keep-"
+	whichLen   = 4
+)
+
+// ownedName returns the name of a cluster that belongs to one process; which tells those of one process apart.
+func ownedName(o Owner, which string) string { return namePrefix + o.String() + "-" + which }
+
+// keptName returns the name of a cluster that outlives its process.
+func keptName(name, print string) string {
+	if name == "" {
+		name = print
+	}
+	return keptPrefix + name
+}
+
+// ownerOfName returns the owner that the name of a cluster carries. It is false for kept clusters and for those of others.
+func ownerOfName(name string) (Owner, bool) {
+	s, ok := strings.CutPrefix(name, namePrefix)
+	i := strings.LastIndexByte(s, '-')
+	if !ok || i < 0 || len(s)-i-1 != whichLen {
+		return Owner{}, false
+	}
+	o, err := ParseOwner(s[:i])
+	return o, err == nil
+}

@@ -1,0 +1,12 @@
+// Package cluster brings up, finds and removes the clusters that podorder runs cases on.
+//
+// A [Provider] makes a kind cluster through kind's Go library and fits into e2e-framework as a support.E2EClusterProvider. [Open] takes a
+// cluster that exists already. Both end in a [Cluster], which is all that the rest of the harness needs: clients, nodes, images, and, where the
+// nodes are containers of the local runtime, commands inside of them.
+//
+// Nothing is left behind. A cluster that is not kept carries its [Owner] in its name, and with that in the label of every one of its
+// containers from the moment they exist, so that [Sweep] can tell what a killed run left from what belongs to a live run or to someone else,
+// without any file. What a run makes inside of an existing cluster are namespaces, labelled in the same way.
+//
+// Left out on purpose: choosing a container runtime (package host), getting a node image (package nodeimage), and the cases themselves.
+package cluster

@@ -17,7 +17,7 @@ type Progress struct {
 	start time.Time
 	now   func() time.Time
 	out   io.Writer // verdicts
-	live  io.Writer // progress; nil where nobody could see it in time
+	live  io.Writer // progress
 	file  io.Writer // both
 }
 
@@ -48,6 +48,18 @@ func (p *Progress) Print(text string) {
 	defer p.mu.Unlock()
 	io.WriteString(p.out, text)
 	io.WriteString(p.file, text)
+}
+
+// Live returns a writer for what others have to say to a person who waits.
+func (p *Progress) Live() io.Writer { return liveWriter{p} }
+
+type liveWriter struct{ p *Progress }
+
+func (w liveWriter) Write(b []byte) (int, error) {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	w.p.file.Write(b)
+	return w.p.live.Write(b)
 }
 
 // streams returns where to print. go test keeps back what a test prints until

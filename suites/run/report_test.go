@@ -36,15 +36,15 @@ func every() []Result {
 
 func TestTable(t *testing.T) {
 	r := Report{Results: every(), Wall: 12 * time.Second, Cluster: 11500 * time.Millisecond}
-	want := `verdict       case            kubelet    time
-violation     g/violation     v1.37.2   10.0s  hooks/poststart-blocks-next, line 14
-broken        g/broken        v1.37.2    2.0s  the node | is gone
-unmodelled    g/unmodelled    v1.37.2    2.0s  spec.a, spec.b
-inconclusive  g/inconclusive  v1.37.2    2.0s
-fixed         g/fixed         v1.37.2    2.0s
-known         g/known         v1.37.2    2.0s  status/phase (kubernetes/kubernetes#1)
-pass          g/pass          v1.37.2    2.0s
-skipped       g/skipped       v1.37.2          for >=1.38
+	want := `verdict       case            kubelet   time
+violation     g/violation     v1.37.2  10.0s  hooks/poststart-blocks-next, line 14
+broken        g/broken        v1.37.2   2.0s  the node | is gone
+unmodelled    g/unmodelled    v1.37.2   2.0s  spec.a, spec.b
+inconclusive  g/inconclusive  v1.37.2   2.0s
+fixed         g/fixed         v1.37.2   2.0s
+known         g/known         v1.37.2   2.0s  status/phase (kubernetes/kubernetes#1)
+pass          g/pass          v1.37.2   2.0s
+skipped       g/skipped       v1.37.2         for >=1.38
 
 1 violation, 1 broken, 1 unmodelled, 1 inconclusive, 1 fixed, 1 known, 1 pass, 1 skipped
 cluster ready after 11.5s; all cases in 12.0s, the longest (g/violation) in 10.0s: ratio 1.20

@@ -1,0 +1,11 @@
+// Package suites runs the cases of podorder on a real cluster.
+//
+//	go test ./suites -count=1 -kubernetes v1.37.2
+//
+// There is one test function per group of cases and one subtest per case:
+// TestHooks/poststart-blocks is fixtures/hooks/poststart-blocks. Everything
+// that happens is in package run, which can be tested without a cluster.
+//
+// Always with -count=1: the cluster is not among the things that go test looks
+// at when it decides whether a cached result still holds.
+package suites

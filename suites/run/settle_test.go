@@ -1,0 +1,231 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+const startup = "article/startup-sequence"
+
+func caseByID(t *testing.T, id string) fixtures.Case {
+	t.Helper()
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("no case %s", id)
+	return fixtures.Case{}
+}
+
+// ordered is a log that every witness of the case is in, and that is allowed.
+var ordered = []string{
+	"container1 / main", "container1 / post start hook", "container1 / main", "container1 / post start hook",
+	"container2 / main", "container1 / readiness probe", "container1 / liveness probe",
+}
+
+// early has container2 start before the hook's last line.
+var early = []string{
+	"container1 / main", "container1 / post start hook", "container2 / main", "container1 / post start hook",
+}
+
+func recording(lines ...string) *trace.Trace {
+	tr := &trace.Trace{Header: trace.Header{Trace: trace.Version, Case: startup, Kubelet: "v1.37.2"}}
+	apply, _ := trace.NewAct(trace.ActApply, nil)
+	tr.Entries = append(tr.Entries, trace.Entry{At: time.Unix(0, 0), Line: 2, Did: &apply})
+	at := time.Date(2023, 12, 21, 10, 40, 51, 0, time.UTC)
+	for i, l := range lines {
+		l = at.Add(time.Duration(i)*time.Second).Format(time.UnixDate) + ": " + l
+		tr.Entries = append(tr.Entries, trace.Entry{At: at, Line: i + 3, Log: &l})
+	}
+	return tr
+}
+
+func TestJudge(t *testing.T) {
+	c := caseByID(t, startup)
+	late := errors.New("waiting for line container2 / main: deadline exceeded")
+	foreign := recording(append(ordered, "hello")...)
+	unversioned := recording(ordered...)
+	unversioned.Header.Kubelet = ""
+	tests := []struct {
+		name    string
+		trace   *trace.Trace
+		ran     error
+		outcome reference.Outcome
+		rule    string
+		reason  string
+	}{
+		{"as it should be", recording(ordered...), nil, reference.Pass, "", ""},
+		{"a violation", recording(early...), nil, reference.Violation, "hooks/poststart-blocks-next", ""},
+		{"a violation, and a step that never ended", recording(early...), late, reference.Violation, "hooks/poststart-blocks-next", late.Error()},
+		{"a step that never ended", recording(ordered[:4]...), late, reference.Inconclusive, "", late.Error()},
+		{"all witnesses, and a step that never ended", recording(ordered...), late, reference.Inconclusive, "", late.Error()},
+		{"no witness", recording(ordered[:4]...), nil, reference.Inconclusive, "", "container2 / main"},
+		{"an empty log", recording(), nil, reference.Inconclusive, "", ""},
+		{"no trace", nil, late, reference.Broken, "", late.Error()},
+		{"no trace and no error", nil, nil, reference.Broken, "", "nothing was recorded"},
+		{"a foreign line", foreign, nil, reference.Broken, "", "hello"},
+		{"no kubelet", unversioned, nil, reference.Broken, "", "header"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := judge(c, tt.trace, tt.ran)
+			assert.Equal(t, v.Outcome, tt.outcome, v.Text())
+			assert.Equal(t, v.Rule, tt.rule)
+			assert.Check(t, is.Contains(v.Reason, tt.reason))
+		})
+	}
+}
+
+// suiteFor returns a suite that records with a function in place of a cluster,
+// and where it prints.
+func suiteFor(t *testing.T, record recorder) (s *Suite, printed *bytes.Buffer) {
+	t.Helper()
+	printed = &bytes.Buffer{}
+	dir := t.TempDir()
+	return &Suite{
+		root: dir, artifacts: filepath.Join(dir, "artifacts"), again: []string{"-kubernetes=v1.37.2"},
+		progress: NewProgress(printed, printed), record: record, node: node{kubelet: "v1.37.2"},
+	}, printed
+}
+
+// saved returns a recorder that writes its trace, as the harness does.
+func saved(t *testing.T, tr *trace.Trace, ran error, evidence func(context.Context) error) recorder {
+	return func(_ context.Context, _ fixtures.Case, dir string) (recorded, error) {
+		path := filepath.Join(dir, "trace.jsonl")
+		f, err := os.Create(path)
+		assert.NilError(t, err)
+		defer f.Close()
+		w, err := trace.NewWriter(f, tr.Header)
+		assert.NilError(t, err)
+		for _, e := range tr.Entries {
+			assert.NilError(t, w.Write(e))
+		}
+		return recorded{trace: tr, path: path, evidence: evidence}, ran
+	}
+}
+
+// TestSettleViolation: the evidence is kept, and the first thing on the screen
+// is the verdict, with the way to go on.
+func TestSettleViolation(t *testing.T) {
+	asked := 0
+	s, printed := suiteFor(t, saved(t, recording(early...), nil, func(context.Context) error {
+		asked++
+		return errors.New("no journal")
+	}))
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	assert.Equal(t, res.Verdict.Outcome, reference.Violation)
+	assert.Equal(t, asked, 1)
+	assert.Equal(t, res.Trace, "v1.37.2/article/startup-sequence/trace.jsonl")
+
+	_, block, _ := strings.Cut(printed.String(), "\n\n")
+	assert.Check(t, strings.HasPrefix(block, "violation: hooks/poststart-blocks-next"), printed.String())
+	for _, want := range []string{
+		"replay   go run ./scripts/judge -trace artifacts/v1.37.2/article/startup-sequence/trace.jsonl\n",
+		"rerun    go test ./suites -count=1 -run 'TestArticle/^startup-sequence$' -kubernetes=v1.37.2\n",
+		"evidence is incomplete: no journal",
+	} {
+		assert.Check(t, is.Contains(printed.String(), want))
+	}
+
+	dir := filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence")
+	var v struct {
+		Verdict, Rule string
+		Line          int
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "verdict.json"))
+	assert.NilError(t, err)
+	assert.NilError(t, json.Unmarshal(b, &v))
+	assert.Equal(t, v.Verdict, "violation")
+	assert.Equal(t, v.Line, res.Verdict.Line)
+	b, err = os.ReadFile(filepath.Join(dir, "pod.yaml"))
+	assert.NilError(t, err)
+	assert.Equal(t, string(b), string(caseByID(t, startup).Manifest))
+}
+
+func TestSettlePass(t *testing.T) {
+	s, printed := suiteFor(t, saved(t, recording(ordered...), nil, func(context.Context) error {
+		t.Error("a pass needs no evidence")
+		return nil
+	}))
+	old := filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence", "old")
+	assert.NilError(t, os.MkdirAll(old, 0o755))
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	assert.Equal(t, res.Verdict.Outcome, reference.Pass, res.Verdict.Text())
+	assert.Check(t, is.Contains(printed.String(), startup+": pass"))
+	_, err := os.Stat(old)
+	assert.ErrorIs(t, err, fs.ErrNotExist, "an earlier run's files must not pass for this one's")
+}
+
+// TestSettlePanic: a panic while a case runs is that case's verdict; the
+// process, and with it the cluster, must survive to be cleaned up.
+func TestSettlePanic(t *testing.T) {
+	s, printed := suiteFor(t, func(context.Context, fixtures.Case, string) (recorded, error) { panic("oh no") })
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	assert.Equal(t, res.Verdict.Outcome, reference.Broken)
+	assert.Check(t, is.Contains(res.Verdict.Reason, "oh no"))
+	assert.Check(t, is.Contains(printed.String(), "oh no"))
+	_, err := os.Stat(filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence", "verdict.json"))
+	assert.NilError(t, err)
+}
+
+// TestSettleUnsaved: what cannot be saved must not pass.
+func TestSettleUnsaved(t *testing.T) {
+	s, _ := suiteFor(t, saved(t, recording(ordered...), nil, nil))
+	assert.NilError(t, os.WriteFile(s.artifacts, nil, 0o644))
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	assert.Equal(t, res.Verdict.Outcome, reference.Broken)
+	assert.Check(t, is.Contains(res.Verdict.Reason, s.artifacts))
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"":              "''",
+		"-kubernetes":   "-kubernetes",
+		"TestA/^b$":     "'TestA/^b$'",
+		"it's":          `'it'\''s'`,
+		"a b":           "'a b'",
+		"v1.37.2@sha:x": "v1.37.2@sha:x",
+	} {
+		assert.Equal(t, quote(in), want)
+	}
+}
+
+func TestTitle(t *testing.T) {
+	for in, want := range map[string]string{"hooks": "Hooks", "init-containers": "InitContainers", "a": "A"} {
+		assert.Equal(t, title(in), want)
+	}
+	assert.Equal(t, fmt.Sprint(groupOf("hooks/poststart-blocks")), "hooks")
+}
+
+// TestCensus: every case names rules, and every rule it names is one of the
+// model's.
+func TestCensus(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		assert.Check(t, len(c.Rules) > 0, "%s names no rule", c.ID)
+		for _, slug := range c.Rules {
+			_, ok := reference.RuleBySlug(slug)
+			assert.Check(t, ok, "%s names rule %s, which the model does not have", c.ID, slug)
+		}
+	}
+}

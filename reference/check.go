@@ -99,7 +99,7 @@ func (m *model) refuse(states []state, n int, d *denial) Verdict {
 		v.Because = append(v.Because, Because{Line: b.entry.Line, Log: b.text, Rule: c.rule})
 	}
 	if v.Reason == "" {
-		v.Reason = reasonOf(d, v)
+		v.Reason = reasonOf(d, o, v)
 	}
 	if issue := knownIssue(m.k, d.rule); issue != "" {
 		v.Outcome, v.Issue = Known, issue
@@ -107,11 +107,24 @@ func (m *model) refuse(states []state, n int, d *denial) Verdict {
 	return v
 }
 
-func reasonOf(d *denial, v Verdict) string {
+// reasonOf says what the refused line and the earlier one have to do with each
+// other, where the rule alone does not.
+func reasonOf(d *denial, o observation, v Verdict) string {
 	if len(v.Because) == 0 {
 		return "no state of a correct kubelet admits this here"
 	}
-	return fmt.Sprintf("line %d shows that this was over, or cannot be yet", v.Because[0].Line)
+	what := "this"
+	if o.entry.Log != nil {
+		what = fmt.Sprintf("the %s of %s", o.log.Actor, o.log.Container)
+	}
+	switch earlier := v.Because[0].Line; d.rule {
+	case ruleBlocksNext, ruleAfterSync, ruleBetweenSyncs, ruleTermAfterSync, ruleRestartSerial:
+		return fmt.Sprintf("line %d shows that %s had ended, and here it goes on", earlier, what)
+	case ruleObjectLast, ruleTogether, ruleInstances:
+		return fmt.Sprintf("line %d shows that the instance was over, and here it goes on", earlier)
+	default:
+		return fmt.Sprintf("line %d forbids it", earlier)
+	}
 }
 
 // allowed lists the log lines that some state would have admitted next.

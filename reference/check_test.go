@@ -1,66 +1,353 @@
 package reference_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
 )
 
-func TestX(t *testing.T) {
-	files, _ := filepath.Glob("../../shared/traces/S*/*.jsonl")
-	for _, f := range files {
-		r, err := os.Open(f)
-		assert.NilError(t, err)
-		tr, err := trace.Read(r)
-		assert.NilError(t, err)
-		b, err := os.ReadFile(filepath.Join(filepath.Dir(f), "pod.yaml"))
-		assert.NilError(t, err)
-		pod, err := reference.ParsePod(b)
-		assert.NilError(t, err)
-		k, err := reference.ParseKubelet(tr.Header.Kubelet)
-		assert.NilError(t, err)
-		v := reference.Check(k, pod, tr)
-		t.Log(f, v.Accepted, "\n"+v.Text())
-		// api object as pod
-		for _, e := range tr.Entries {
-			if e.Pod != nil {
-				v = reference.Check(k, e.Pod, tr)
-				if v.Outcome != reference.Pass {
-					t.Log(v.Text())
-				}
-				break
-			}
+// recorded reads a trace that a real kubelet left, and the Pod that it ran.
+func recorded(t testing.TB, experiment, kubelet string) (*corev1.Pod, *trace.Trace, reference.Kubelet) {
+	t.Helper()
+	dir := filepath.Join("testdata", "article", experiment)
+	manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
+	assert.NilError(t, err)
+	pod, err := reference.ParsePod(manifest)
+	assert.NilError(t, err)
+	f, err := os.Open(filepath.Join(dir, kubelet+".trace.jsonl"))
+	assert.NilError(t, err)
+	defer f.Close()
+	tr, err := trace.Read(f)
+	assert.NilError(t, err)
+	k, err := reference.ParseKubelet(tr.Header.Kubelet)
+	assert.NilError(t, err)
+	return pod, tr, k
+}
+
+// logOf returns the trace of the log alone.
+func logOf(t testing.TB, tr *trace.Trace) []string {
+	t.Helper()
+	var lines []string
+	for _, e := range tr.Entries {
+		if e.Log != nil {
+			lines = append(lines, *e.Log)
 		}
-		var logs []string
-		for _, e := range tr.Entries {
-			if e.Log != nil {
-				logs = append(logs, *e.Log)
-			}
-		}
-		lt, err := trace.ReadLog(strings.NewReader(strings.Join(logs, "\n")), "v1.37.2")
-		assert.NilError(t, err)
-		v = reference.Check(k, pod, lt)
-		if v.Outcome != reference.Pass {
-			t.Log(v.Text())
-		}
-		// mutate
-		for i, e := range lt.Entries {
-			if strings.Contains(*e.Log, "container2 / main") {
-				x := *lt.Entries[i].Log
-				for j := i; j > 20; j-- {
-					*lt.Entries[j].Log = *lt.Entries[j-1].Log
-				}
-				*lt.Entries[20].Log = x
-				break
-			}
-		}
-		v = reference.Check(k, pod, lt)
-		t.Log(v.Text())
 	}
+	return lines
+}
+
+func judgeLog(t testing.TB, k reference.Kubelet, pod *corev1.Pod, lines []string) reference.Verdict {
+	t.Helper()
+	tr, err := trace.ReadLog(strings.NewReader(strings.Join(lines, "\n")), k.String())
+	assert.NilError(t, err)
+	return reference.Check(k, pod, tr)
+}
+
+var kubelets = []string{
+	"v1.28.5", "v1.29.6", "v1.30.14", "v1.31.14", "v1.32.13", "v1.33.13", "v1.34.4", "v1.35.4", "v1.36.3", "v1.37.2", "v1.38.0-beta.0",
+}
+
+// The two experiments on eleven real kubelets: the traces, and their logs
+// alone, with the manifest and with the Pod that the API server made of it.
+func TestRecordedExperimentsPass(t *testing.T) {
+	for _, experiment := range []string{"S1", "S2"} {
+		for _, kubelet := range kubelets {
+			t.Run(experiment+"/"+kubelet, func(t *testing.T) {
+				pod, tr, k := recorded(t, experiment, kubelet)
+				v := reference.Check(k, pod, tr)
+				assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+				assert.Equal(t, v.Accepted, len(tr.Entries))
+
+				at := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool { return e.Pod != nil })
+				v = reference.Check(k, tr.Entries[at].Pod, tr)
+				assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+
+				v = judgeLog(t, k, pod, logOf(t, tr))
+				assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+			})
+		}
+	}
+}
+
+// A prefix of a Pod's life is judged as such: whatever is cut off behind, what
+// is left passes.
+func TestEveryPrefixPasses(t *testing.T) {
+	pod, tr, k := recorded(t, "S1", "v1.36.3")
+	for n := 1; n <= len(tr.Entries); n++ {
+		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n]}
+		v := reference.Check(k, pod, cut)
+		want := reference.Pass
+		if cut.Logs() == 0 {
+			want = reference.Inconclusive
+		}
+		assert.Equal(t, v.Outcome, want, "first %d entries: %s", n, v.Text())
+	}
+}
+
+// In the reversed experiment the same log is no violation, since container2
+// stands first; in the ordered one it is.
+func TestReversedLogAgainstOrderedPod(t *testing.T) {
+	_, reversed, k := recorded(t, "S2", "v1.37.2")
+	pod, _, _ := recorded(t, "S1", "v1.37.2")
+	v := judgeLog(t, k, pod, logOf(t, reversed))
+	assert.Equal(t, v.Outcome, reference.Violation)
+	assert.Equal(t, v.Rule, "hooks/poststart-blocks-next")
+}
+
+func TestContainer2BeforeTheHooksLastLine(t *testing.T) {
+	pod, tr, k := recorded(t, "S1", "v1.28.5")
+	lines := logOf(t, tr)
+	moved := slices.IndexFunc(lines, func(l string) bool { return strings.HasSuffix(l, "container2 / main") })
+	last := moved - 1
+	for !strings.HasSuffix(lines[last], "post start hook") {
+		last--
+	}
+	// The first line of container2 goes right before the last of the hook.
+	line := lines[moved]
+	lines = slices.Insert(slices.Delete(lines, moved, moved+1), last, line)
+
+	v := judgeLog(t, k, pod, lines)
+	assert.Equal(t, v.Outcome, reference.Violation)
+	assert.Equal(t, v.Rule, "hooks/poststart-blocks-next")
+	assert.Equal(t, v.Line, last+2)
+	assert.Equal(t, v.Log, lines[last+1])
+	assert.Equal(t, v.Accepted, last+1)
+	assert.DeepEqual(t, v.Because, []reference.Because{{Line: last + 1, Log: lines[last], Rule: "hooks/poststart-blocks-next"}})
+	assert.Assert(t, slices.Contains(v.Allowed, "container2 / main: tick"))
+	assert.Assert(t, !slices.Contains(v.Allowed, "container1 / post start hook: tick"))
+}
+
+func TestProbeDuringTheHook(t *testing.T) {
+	pod, tr, k := recorded(t, "S1", "v1.37.2")
+	lines := logOf(t, tr)
+	probe := slices.IndexFunc(lines, func(l string) bool { return strings.HasSuffix(l, "readiness probe") })
+	line := lines[probe]
+	lines = slices.Insert(slices.Delete(lines, probe, probe+1), 10, line)
+	next := 11
+	for !strings.HasSuffix(lines[next], "post start hook") {
+		next++
+	}
+	v := judgeLog(t, k, pod, lines)
+	assert.Equal(t, v.Outcome, reference.Violation)
+	assert.Equal(t, v.Rule, "probes/after-sync")
+	assert.Equal(t, v.Line, next+1)
+	assert.Equal(t, v.Because[0].Line, 11)
+}
+
+func TestReadyDuringTheHook(t *testing.T) {
+	pod, tr, k := recorded(t, "S1", "v1.33.13")
+	// The first update that shows container2 ready is delivered ten seconds
+	// into the hook.
+	at := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool {
+		return e.Pod != nil && slices.ContainsFunc(e.Pod.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool { return cs.Name == "container2" && cs.Ready })
+	})
+	to := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool {
+		return e.Log != nil && e.At.After(tr.Entries[0].At.Add(15*time.Second))
+	})
+	update := tr.Entries[at]
+	update.At = tr.Entries[to].At
+	entries := slices.Insert(slices.Delete(slices.Clone(tr.Entries), at, at+1), to, update)
+	for i := range entries {
+		entries[i].Line = i + 2
+	}
+	v := reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+	assert.Equal(t, v.Outcome, reference.Violation)
+	assert.Equal(t, v.Rule, "status/between-syncs")
+	assert.Equal(t, v.Because[0].Line, to+2)
+	assert.Assert(t, strings.Contains(v.Because[0].Log, "container2#0 running ready=true"), v.Because[0].Log)
+	assert.Assert(t, strings.HasSuffix(v.Log, "container1 / post start hook"), v.Log)
+	// The first line of the hook that was surely written after the update: the
+	// stamps of date(1) leave one second open.
+	assert.Assert(t, v.Line > to+2 && v.Line < to+8, "line %d after update %d", v.Line, to+2)
+}
+
+func TestNoUsableTrace(t *testing.T) {
+	pod, tr, k := recorded(t, "S1", "v1.37.2")
+	whole := logOf(t, tr)
+	torn := slices.Clone(whole)
+	torn[20] = torn[20][:len(torn[20])-3]
+	foreign := slices.Clone(whole)
+	foreign[5] = strings.Replace(foreign[5], "container1", "container9", 1)
+	undeclared := slices.Insert(slices.Clone(whole), 7, strings.Replace(whole[0], "/ main", "/ startup probe", 1))
+	early := *tr
+	early.Header.Kubelet = "v1.29.6"
+	for name, c := range map[string]struct {
+		lines   []string
+		outcome reference.Outcome
+		line    int
+		reason  string
+	}{
+		"torn line":        {torn, reference.Broken, 21, "is not an actor"},
+		"foreign line":     {foreign, reference.Broken, 6, `no container "container9"`},
+		"undeclared actor": {undeclared, reference.Broken, 8, "declares no startup probe"},
+		"empty log":        {nil, reference.Inconclusive, 0, "nothing was recorded"},
+		"empty line":       {[]string{whole[0], "", whole[1]}, reference.Broken, 2, "no time stamp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := judgeLog(t, k, pod, c.lines)
+			assert.Equal(t, v.Outcome, c.outcome, v.Text())
+			assert.Equal(t, v.Line, c.line)
+			assert.ErrorContains(t, reasonError(v.Reason), c.reason)
+			assert.Assert(t, !v.Outcome.Green())
+		})
+	}
+}
+
+type reasonError string
+
+func (e reasonError) Error() string { return string(e) }
+
+func TestNoLogLineIsInconclusive(t *testing.T) {
+	pod := parsePodScript(t, "container1\n")
+	tr, _ := parseTraceScript(t, pod, "v1.37.2", "did apply\npod Running container1=running,ready\n")
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Inconclusive)
+	assert.Equal(t, v.Reason, "the log is empty")
+	assert.Equal(t, reference.Check(k, pod, nil).Outcome, reference.Inconclusive)
+}
+
+func TestGap(t *testing.T) {
+	pod := parsePodScript(t, "container1 readiness postStart\n")
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	tr, _ := parseTraceScript(t, pod, "v1.37.2", "did apply\ncontainer1#0 / main: begin\ngap log stream broke\n")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Inconclusive)
+	assert.ErrorContains(t, reasonError(v.Reason), "stream broke")
+
+	// What a missing line would explain is not held against the kubelet ...
+	tr, _ = parseTraceScript(t, pod, "v1.37.2", "did apply\ncontainer1#0 / readiness probe: end 1\ngap log stream broke\npod Running container1=running,ready\n")
+	assert.Equal(t, reference.Check(k, pod, tr).Outcome, reference.Inconclusive)
+	// ... and what none can explain still is.
+	tr, _ = parseTraceScript(t, pod, "v1.37.2", "did apply\ngap log stream broke\ncontainer1#0 / readiness probe: end 1\ncontainer1#0 / post start hook: end 0\n")
+	assert.Equal(t, reference.Check(k, pod, tr).Outcome, reference.Violation)
+}
+
+func TestKnownIssue(t *testing.T) {
+	pod := parsePodScript(t, "container1 startup readiness\n")
+	for kubelet, want := range map[string]reference.Outcome{
+		"v1.34.4": reference.Violation, "v1.35.4": reference.Known, "v1.37.2": reference.Known, "v1.38.0-beta.0": reference.Violation,
+	} {
+		k, err := reference.ParseKubelet(kubelet)
+		assert.NilError(t, err)
+		tr, _ := parseTraceScript(t, pod, kubelet, "container1#0 / readiness probe: end 0\ncontainer1#0 / startup probe: end 0\n")
+		v := reference.Check(k, pod, tr)
+		assert.Equal(t, v.Outcome, want, kubelet)
+		assert.Equal(t, v.Issue != "", want == reference.Known)
+		assert.Equal(t, v.Rule, "probes/startup-gates")
+	}
+}
+
+func TestUnmodelled(t *testing.T) {
+	pod := parsePodScript(t, "container1\n")
+	seconds, policy := int64(5), corev1.ContainerRestartPolicyAlways
+	pod.Spec.InitContainers = []corev1.Container{{Name: "init"}}
+	pod.Spec.ActiveDeadlineSeconds = &seconds
+	pod.Spec.Containers[0].RestartPolicy = &policy
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	tr, _ := parseTraceScript(t, pod, "v1.37.2", "container1#0 / main: begin\n")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Unmodelled)
+	assert.DeepEqual(t, v.Unmodelled, []string{"spec.activeDeadlineSeconds", "spec.containers[0].restartPolicy", "spec.initContainers"})
+	_, err = reference.Explain(k, pod)
+	assert.ErrorContains(t, err, "spec.initContainers")
+
+	pod = parsePodScript(t, "container1\n")
+	tr, _ = parseTraceScript(t, pod, "v1.37.2", "did restart\ncontainer1#0 / main: begin\n")
+	v = reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Unmodelled)
+	assert.DeepEqual(t, v.Unmodelled, []string{"did.restart"})
+}
+
+func TestUnknownKubeletCannotPass(t *testing.T) {
+	pod := parsePodScript(t, "container1 postStart\ncontainer2\n")
+	for _, kubelet := range []string{"v1.27.16", "v1.38.0", "v1.41.3"} {
+		k, err := reference.ParseKubelet(kubelet)
+		assert.NilError(t, err)
+		tr, _ := parseTraceScript(t, pod, kubelet, "container1#0 / main: begin\n")
+		v := reference.Check(k, pod, tr)
+		assert.Equal(t, v.Outcome, reference.Inconclusive)
+		assert.ErrorContains(t, reasonError(v.Reason), kubelet)
+		tr, _ = parseTraceScript(t, pod, kubelet, "container2#0 / main: begin\ncontainer1#0 / post start hook: end 0\n")
+		assert.Equal(t, reference.Check(k, pod, tr).Outcome, reference.Violation)
+	}
+}
+
+func TestWitnessed(t *testing.T) {
+	pod := parsePodScript(t, "container1 postStart\n")
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	tr, _ := parseTraceScript(t, pod, "v1.37.2", "container1#0 / main: begin\ncontainer1#0 / post start hook: end 0\n")
+	hook, err := trace.ParsePattern("container1 / post start hook: end 0")
+	assert.NilError(t, err)
+	term, err := trace.ParsePattern("container1 / main: signal TERM")
+	assert.NilError(t, err)
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Witnessed(tr, []trace.Pattern{hook}).Outcome, reference.Pass)
+	v = v.Witnessed(tr, []trace.Pattern{hook, term})
+	assert.Equal(t, v.Outcome, reference.Inconclusive)
+	assert.ErrorContains(t, reasonError(v.Reason), `no line "container1 / main: signal TERM"`)
+	bad := reference.Verdict{Outcome: reference.Violation}
+	assert.Equal(t, bad.Witnessed(tr, []trace.Pattern{term}).Outcome, reference.Violation)
+}
+
+func TestOutcomes(t *testing.T) {
+	var none reference.Outcome
+	assert.Assert(t, !none.Green())
+	assert.Equal(t, none.String(), "no verdict")
+	for o := reference.Pass; o <= reference.Fixed; o++ {
+		assert.Equal(t, o.Green(), o == reference.Pass)
+		assert.Assert(t, o.String() != "no verdict")
+	}
+}
+
+func TestVerdictJSON(t *testing.T) {
+	b, err := json.Marshal(reference.Verdict{Outcome: reference.Broken, Line: 3, Log: "x"})
+	assert.NilError(t, err)
+	assert.Equal(t, string(b), `{"verdict":"broken","rule":"","issue":"","line":3,"log":"x","accepted":0,"allowed":[],"because":[],"unmodelled":[],"reason":""}`)
+}
+
+// A log that lags behind the watch on a busy machine does not make a violation:
+// the line of the probe was written before the update that it caused.
+func TestLateLogLine(t *testing.T) {
+	pod := parsePodScript(t, "container1 readiness\n")
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	tr, _ := parseTraceScript(t, pod, "v1.37.2", "did apply\ncontainer1#0 / readiness probe: end 0\npod Running container1=running,ready\n")
+	probe, update := &tr.Entries[1], &tr.Entries[2]
+	probe.At = update.At.Add(600 * time.Millisecond)
+	tr.Entries[1], tr.Entries[2] = tr.Entries[2], tr.Entries[1]
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+}
+
+func BenchmarkCheckLog(b *testing.B) {
+	pod, tr, k := recorded(b, "S1", "v1.37.2")
+	lines := logOf(b, tr)
+	var log strings.Builder
+	for _, l := range lines {
+		log.WriteString(l + "\n")
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		t, err := trace.ReadLog(strings.NewReader(log.String()), k.String())
+		assert.NilError(b, err)
+		if v := reference.Check(k, pod, t); v.Outcome != reference.Pass {
+			b.Fatal(v.Text())
+		}
+	}
+	b.ReportMetric(float64(len(lines))*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
 }

@@ -56,6 +56,7 @@ func gather(p plan, obs []observation, logOnly bool) evidence {
 			acted = acted || e.Did.Name == trace.ActDelete
 		case e.Gap != nil:
 			ev.logGap = ev.logGap || e.Gap.Channel == "log"
+			ev.eventGap = ev.eventGap || e.Gap.Channel == "events"
 		}
 	}
 	if deleted && !acted {

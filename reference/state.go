@@ -56,7 +56,22 @@ type instance struct {
 
 	// shown is how far the last update showed the container; see rankOf.
 	shown int
+	// stage is how far the Events of the first start have come, and stageAt
+	// the latest of them.
+	stage   stage
+	stageAt int32
 }
+
+// stage counts the Events that one start records, in their order.
+type stage uint8
+
+const (
+	unheard stage = iota
+	pulling
+	pulled
+	created
+	started
+)
 
 type killing uint8
 
@@ -122,6 +137,6 @@ type evidence struct {
 	deletedAnyTime bool
 	// logs tells which actors of each container write to the log at all.
 	logs []map[trace.Actor]bool
-	// logGap: lines may be missing.
-	logGap bool
+	// logGap and eventGap: lines, or Events, may be missing or out of order.
+	logGap, eventGap bool
 }

@@ -17,14 +17,14 @@ func (m *model) onEvent(s state, n int) ([]state, *denial) {
 	}
 	c, spec := s.c[i], m.p.containers[i]
 	switch e.Reason {
-	case "Pulling", "Pulled":
-		if c.run < 0 && !c.late && !s.synced.known() && !s.ending.known() {
-			return m.reach(s, i, n), nil
-		}
-	case "Created", "Started":
-		if c.run < 0 {
-			return m.start(s, i, 0, n)
-		}
+	case "Pulling":
+		return m.onStartEvent(s, i, n, pulling)
+	case "Pulled":
+		return m.onStartEvent(s, i, n, pulled)
+	case "Created":
+		return m.onStartEvent(s, i, n, created)
+	case "Started":
+		return m.onStartEvent(s, i, n, started)
 	case "Killing":
 		switch {
 		case strings.HasPrefix(e.Message, "Stopping container"):
@@ -57,6 +57,33 @@ func (m *model) onEvent(s state, n int) ([]state, *denial) {
 		}
 	}
 	return []state{s}, nil
+}
+
+// onStartEvent takes an Event of a start. One broadcaster writes them in the
+// order in which they were recorded, so they are ordered among themselves.
+func (m *model) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
+	c := s.c[i]
+	first := m.ev.runs[i] == 0 && !m.ev.startFailed[i] && !m.ev.eventGap
+	if first && c.stage > at {
+		return nil, deny(ruleEventPossible, cause{c.stageAt, ruleEventPossible})
+	}
+	for j := i + 1; first && j < len(s.c); j++ {
+		if s.c[j].stage != unheard && m.ev.runs[j] == 0 && !m.ev.startFailed[j] {
+			return nil, deny(ruleListedOrder, cause{s.c[j].stageAt, ruleListedOrder})
+		}
+	}
+	next, d := []state{s.clone()}, (*denial)(nil)
+	switch {
+	case c.run >= 0:
+	case at >= created:
+		next, d = m.start(s, i, 0, n)
+	case !c.late && !s.synced.known() && !s.ending.known():
+		next = m.reach(s, i, n)
+	}
+	for _, t := range next {
+		t.c[i].stage, t.c[i].stageAt = at, int32(n)+1
+	}
+	return next, d
 }
 
 func because(d *denial, format string, args ...any) *denial {

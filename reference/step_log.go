@@ -21,7 +21,13 @@ func (m *model) onLine(s state, n int) ([]state, *denial) {
 		return nil, deny(ruleInstances, cause{m.firstOf(i, c), ruleInstances})
 	}
 	states := []state{s.clone()}
-	if run > c.run {
+	if run == 0 && c.run < 0 && !c.late && l.Actor.IsProbe() {
+		// The first sign of an instance: it was started, and its sync ended.
+		states = m.endSync(s, n, ruleAfterSync)
+		for _, t := range states {
+			t.c[i].run = 0
+		}
+	} else if run > c.run {
 		var d *denial
 		if states, d = m.start(s, i, run, n); d != nil {
 			return nil, d

@@ -155,11 +155,7 @@ func (m *model) wholeSync(states []state, pod *corev1.Pod, n int) *denial {
 
 // onDeleted takes the removal of the object, where n is one.
 func (m *model) onDeleted(states []state, n int) []state {
-	e := m.obs[n].entry
-	if e.Type != trace.Deleted {
-		return states
-	}
-	if g := e.Pod.DeletionGracePeriodSeconds; g != nil && *g == 0 && m.forced() {
+	if m.obs[n].entry.Type != trace.Deleted || m.forced() {
 		return states
 	}
 	for _, s := range states {

@@ -17,7 +17,7 @@ const (
 	Pass                 // the whole log consumed, every witness seen
 	Violation            // an observation that no allowed behaviour explains
 	Inconclusive         // nothing recorded, a gap, a missing witness, an unknown version
-	Unmodelled          // the Pod or an act uses something that the model does not know
+	Unmodelled           // the Pod or an act uses something that the model does not know
 	Broken               // no usable trace
 	Known                // a violation that a known issue of this kubelet explains
 	Fixed                // a known issue was due and did not show

@@ -123,7 +123,7 @@ func (l Line) Format() string {
 // abbreviation. Both layouts take one or two digits for the day.
 const dateLayout = "Mon Jan _2 15:04:05 MST 2006"
 
-// maxRun bounds the numbers of a line, so that a damaged one cannot pass for
+// maxNumber bounds the numbers of a line, so that a damaged one cannot pass for
 // an absurd count.
 const maxNumber = 1_000_000_000
 
@@ -179,6 +179,9 @@ func parseStamp(s string) (time.Time, error) {
 	layout, want := dateLayout, "the output of date(1) in the C locale"
 	if s[0] >= '0' && s[0] <= '9' {
 		layout, want = time.RFC3339Nano, "RFC 3339 with up to 9 decimals"
+		if strings.IndexByte(s, ',') >= 0 { // time.Parse takes it for a point
+			return time.Time{}, fmt.Errorf("time stamp %q is not %s", clip(s), want)
+		}
 		if i := strings.IndexByte(s, '.'); i >= 0 {
 			n := 0
 			for i+1+n < len(s) && s[i+1+n] >= '0' && s[i+1+n] <= '9' {

@@ -1,0 +1,80 @@
+package reference_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"gotest.tools/v3/assert"
+
+	"github.com/podorder/podorder/reference"
+)
+
+// TestRules judges the stored traces of every rule: those of a section accept
+// must pass, those of a section refuse must be refused for that very rule, at
+// the marked line. A section may name a kubelet ("refuse v1.28.5"); the rest
+// is judged as v1.37.2. It is a census as well: a rule without both, and a
+// file without a rule, fail.
+func TestRules(t *testing.T) {
+	for _, r := range reference.Rules() {
+		t.Run(r.Slug, func(t *testing.T) {
+			a, err := txtar.ParseFile(filepath.Join("testdata", "rules", filepath.FromSlash(r.Slug)+".txt"))
+			assert.NilError(t, err)
+			accepts, refuses := 0, 0
+			var podScript string
+			for _, f := range a.Files {
+				word, kubelet, _ := strings.Cut(f.Name, " ")
+				if kubelet == "" {
+					kubelet = "v1.37.2"
+				}
+				if word == "pod" {
+					podScript = string(f.Data)
+					continue
+				}
+				pod := parsePodScript(t, podScript)
+				tr, line := parseTraceScript(t, pod, kubelet, string(f.Data))
+				k, err := reference.ParseKubelet(kubelet)
+				assert.NilError(t, err)
+				v := reference.Check(k, pod, tr)
+				switch word {
+				case "accept":
+					accepts++
+					assert.Equal(t, line, 0, "a line of an accept section is marked as refused")
+					assert.Equal(t, v.Outcome, reference.Pass, "%s\n%s", v.Text(), f.Data)
+				case "refuse":
+					refuses++
+					assert.Assert(t, v.Outcome == reference.Violation || v.Outcome == reference.Known, "%s\n%s", v.Text(), f.Data)
+					assert.Equal(t, v.Rule, r.Slug, "%s\n%s", v.Text(), f.Data)
+					assert.Equal(t, v.Line, line, "%s\n%s", v.Text(), f.Data)
+				default:
+					t.Errorf("section %q is neither pod, accept nor refuse", f.Name)
+				}
+			}
+			assert.Assert(t, accepts > 0, "no accept section")
+			if r.Level == reference.May {
+				assert.Assert(t, accepts > 1 && refuses == 0, "a MAY rule has two outcomes, both accepted")
+				return
+			}
+			assert.Assert(t, refuses > 0, "no refuse section")
+		})
+	}
+}
+
+func TestRuleFilesHaveRules(t *testing.T) {
+	n := 0
+	err := filepath.WalkDir(filepath.Join("testdata", "rules"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		n++
+		rel, err := filepath.Rel(filepath.Join("testdata", "rules"), path)
+		assert.NilError(t, err)
+		_, ok := reference.RuleBySlug(strings.TrimSuffix(filepath.ToSlash(rel), ".txt"))
+		assert.Assert(t, ok, "%s belongs to no rule", path)
+		return nil
+	})
+	assert.NilError(t, err)
+	assert.Equal(t, n, len(reference.Rules()))
+}

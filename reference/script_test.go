@@ -1,0 +1,217 @@
+package reference_test
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// The files of testdata/rules are written in a short form, so that a person
+// sees at a glance what a trace says. A pod section has a line for each
+// container, "container1 postStart readiness", and may have "restartPolicy
+// Never" and "grace 30". A trace section has one entry a line:
+//
+//	container1#0 / main: begin            a log line; stamps are made up, 0.1 s apart
+//	+5s                                   time passes
+//	did delete 10                         an act, with a grace period
+//	pod Running container1=running,ready  an update; see parseUpdate
+//	event Started container1 text         an Event
+//	gap log text                          a gap
+//
+// In a refuse section one line ends in "<-": it is the one to be refused.
+const refused = "<-"
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func parsePodScript(t *testing.T, s string) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	exec := corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}
+	hook := &corev1.LifecycleHandler{Exec: exec.Exec}
+	for line := range strings.Lines(s) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 0:
+		case f[0] == "restartPolicy":
+			pod.Spec.RestartPolicy = corev1.RestartPolicy(f[1])
+		case f[0] == "grace":
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			assert.NilError(t, err)
+			pod.Spec.TerminationGracePeriodSeconds = &n
+		default:
+			c := corev1.Container{Name: f[0]}
+			for _, has := range f[1:] {
+				if c.Lifecycle == nil && strings.HasPrefix(has, "p") {
+					c.Lifecycle = &corev1.Lifecycle{}
+				}
+				switch has {
+				case "postStart":
+					c.Lifecycle.PostStart = hook
+				case "preStop":
+					c.Lifecycle.PreStop = hook
+				case "startup":
+					c.StartupProbe = &corev1.Probe{ProbeHandler: exec}
+				case "readiness":
+					c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec}
+				case "liveness":
+					c.LivenessProbe = &corev1.Probe{ProbeHandler: exec}
+				default:
+					t.Fatalf("pod script: %q", has)
+				}
+			}
+			pod.Spec.Containers = append(pod.Spec.Containers, c)
+		}
+	}
+	return pod
+}
+
+// parseTraceScript returns the trace and the line number, in the trace, of the
+// entry that is marked as refused; 0 if none is.
+func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.Trace, int) {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := trace.NewWriter(&file, trace.Header{Kubelet: kubelet})
+	assert.NilError(t, err)
+	mark, n, now := 0, 1, epoch
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "//") {
+			continue
+		}
+		if d, ok := strings.CutPrefix(line, "+"); ok {
+			wait, err := time.ParseDuration(d)
+			assert.NilError(t, err)
+			now = now.Add(wait)
+			continue
+		}
+		now, n = now.Add(100*time.Millisecond), n+1
+		if l, ok := strings.CutSuffix(line, refused); ok {
+			line, mark = strings.TrimSpace(l), n
+		}
+		e := trace.Entry{At: now}
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "did":
+			name, arg, _ := strings.Cut(rest, " ")
+			var param any
+			if arg != "" {
+				g, err := strconv.ParseInt(arg, 10, 64)
+				assert.NilError(t, err)
+				param = trace.DeleteParam{GracePeriodSeconds: &g}
+			}
+			a, err := trace.NewAct(name, param)
+			assert.NilError(t, err)
+			e.Did = &a
+		case "pod":
+			e.Type, e.Pod = parseUpdate(t, pod, kubelet, rest)
+		case "event":
+			f := strings.SplitN(rest, " ", 3)
+			e.Event = &trace.Event{Reason: f[0], FieldPath: "spec.containers{" + f[1] + "}", Message: strings.Join(f[2:], "")}
+		case "gap":
+			channel, why, _ := strings.Cut(rest, " ")
+			e.Gap = &trace.Gap{Channel: channel, Why: why}
+		default:
+			l := now.Format(time.RFC3339Nano) + ": " + line
+			e.Log = &l
+		}
+		assert.NilError(t, w.Write(e), line)
+	}
+	tr, err := trace.Read(&file)
+	assert.NilError(t, err)
+	return tr, mark
+}
+
+// parseUpdate reads "Running container1=running,ready container2=waiting
+// Ready=False": the phase, the shown state of each container with its flags
+// (ready, notstarted, run1, code9, or a waiting reason), and conditions that
+// differ from the ones that fit. "deleting" and "gone" set a deletion.
+func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
+	t.Helper()
+	kind, pod := trace.Modified, of.DeepCopy()
+	f := strings.Fields(s)
+	pod.Status.Phase = corev1.PodPhase(f[0])
+	set := map[string]corev1.ConditionStatus{"Initialized": "True", "ContainersReady": "True", "PodReadyToStartContainers": "False"}
+	over := map[string]corev1.ConditionStatus{}
+	for _, w := range f[1:] {
+		name, is, _ := strings.Cut(w, "=")
+		switch {
+		case w == "deleting":
+			pod.DeletionTimestamp = &metav1.Time{Time: epoch}
+		case w == "gone":
+			kind = trace.Deleted
+			pod.DeletionTimestamp = &metav1.Time{Time: epoch}
+		case strings.ToUpper(name[:1]) == name[:1]:
+			over[name] = corev1.ConditionStatus(is)
+		default:
+			cs := parseContainer(t, name, strings.Split(is, ","))
+			if !cs.Ready {
+				set["ContainersReady"] = "False"
+			}
+			if cs.State.Running != nil {
+				set["PodReadyToStartContainers"] = "True"
+			}
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
+		}
+	}
+	set["Ready"] = set["ContainersReady"]
+	if strings.HasPrefix(kubelet, "v1.28") {
+		delete(set, "PodReadyToStartContainers")
+	}
+	for name, is := range over {
+		set[name] = is
+	}
+	for name, is := range set {
+		c := corev1.PodCondition{Type: corev1.PodConditionType(name), Status: is}
+		if is == "False" {
+			c.Reason = "ContainersNotReady"
+		}
+		pod.Status.Conditions = append(pod.Status.Conditions, c)
+	}
+	return kind, pod
+}
+
+func parseContainer(t *testing.T, name string, words []string) corev1.ContainerStatus {
+	t.Helper()
+	started := words[0] == "running"
+	cs := corev1.ContainerStatus{Name: name, Started: &started}
+	code, reason := int32(0), "ContainerCreating"
+	for _, w := range words[1:] {
+		switch {
+		case w == "ready":
+			cs.Ready = true
+		case w == "started", w == "notstarted":
+			started = w == "started"
+		case strings.HasPrefix(w, "run"):
+			_, err := fmt.Sscanf(w, "run%d", &cs.RestartCount)
+			assert.NilError(t, err)
+		case strings.HasPrefix(w, "code"):
+			_, err := fmt.Sscanf(w, "code%d", &code)
+			assert.NilError(t, err)
+		default:
+			reason = w
+		}
+	}
+	switch words[0] {
+	case "running":
+		cs.State.Running = &corev1.ContainerStateRunning{}
+	case "terminated":
+		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
+	case "waiting":
+		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
+		if reason == "CrashLoopBackOff" || reason == "PostStartHookError" {
+			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
+		}
+	default:
+		t.Fatalf("update script: %q", words[0])
+	}
+	return cs
+}

@@ -100,6 +100,7 @@ func TestImports(t *testing.T) {
 		{"the recorder imports x/sys", Package{ImportPath: m + "fixtures/recorder", Imports: []string{"net/http", "golang.org/x/sys/unix"}}, ""},
 		{"the recorder imports a library", Package{ImportPath: m + "fixtures/recorder", Imports: []string{"sigs.k8s.io/yaml"}}, "sigs.k8s.io/yaml"},
 		{"the recorder imports the trace", Package{ImportPath: m + "fixtures/recorder", Imports: []string{m + "reference/trace"}}, m + "reference/trace"},
+		{"a test of the recorder imports the harness", Package{ImportPath: m + "fixtures/recorder", TestImports: []string{m + "harness"}}, m + "harness"},
 		{"a test of the recorder parses what it wrote", Package{ImportPath: m + "fixtures/recorder", TestImports: []string{m + "reference/trace"}}, ""},
 		{"the harness imports trace and fixtures", Package{ImportPath: m + "harness", Imports: []string{m + "reference/trace", m + "fixtures", m + "harness/cluster", "k8s.io/client-go/rest"}}, ""},
 		{"the harness imports the model", Package{ImportPath: m + "harness/record", Imports: []string{m + "reference"}}, m + "reference"},

@@ -58,6 +58,9 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet string) (re
 			res.Trace = filepath.ToSlash(rel)
 		}
 	}
+	if rec.trace != nil && rec.trace.Header.Kubelet != "" {
+		res.Kubelet = rec.trace.Header.Kubelet
+	}
 	res.Verdict = judge(c, rec.trace, err)
 	// A run that is being interrupted has no time for it.
 	if !res.Verdict.Outcome.Green() && rec.evidence != nil && ctx.Err() == nil {

@@ -155,19 +155,25 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string) (*cluster.Cluste
 }
 
 // nodeImage returns the image that the flags name, or the one of the version.
-func (s *Suite) nodeImage(ctx context.Context, h *host.Host) (nodeimage.Image, error) {
+func (s *Suite) nodeImage(ctx context.Context, h *host.Host) (img nodeimage.Image, err error) {
+	o := nodeimage.Options{Progress: s.progress.Printf}
 	version := s.options.Kubernetes
-	if version == "" {
-		version = nodeimage.Default
+	if ref := s.options.NodeImage; ref != "" {
+		if img, err = nodeimage.Named(ctx, h, ref, o); err != nil {
+			return img, err
+		}
+		if version != "" && version != img.Version {
+			return img, fmt.Errorf("node image %s holds Kubernetes %s, not %s as -kubernetes says", ref, img.Version, version)
+		}
+	} else {
+		if version == "" {
+			version = nodeimage.Default
+		}
+		if img, err = nodeimage.Ensure(ctx, h, version, o); err != nil {
+			return img, fmt.Errorf("getting a node image: %w", err)
+		}
 	}
-	if s.options.NodeImage != "" {
-		return nodeimage.Image{Ref: s.options.NodeImage, Version: version}, nil
-	}
-	img, err := nodeimage.Ensure(ctx, h, version, nodeimage.Options{Progress: s.progress.Printf})
-	if err != nil {
-		return img, fmt.Errorf("getting a node image for Kubernetes %s: %w", version, err)
-	}
-	s.progress.Printf("node image %s (%s)", img.Ref, img.Source)
+	s.progress.Printf("node image %s: Kubernetes %s, %s", img.Ref, img.Version, img.Source)
 	return img, nil
 }
 

@@ -1,0 +1,57 @@
+// Command node-image makes sure that this machine has the kind node image of a Kubernetes version, and prints its reference.
+//
+//	go run ./scripts/node-image [-kubernetes v1.37.2] [-cache DIR] [-no-install]
+//
+// It takes an image that is there, else pulls the one that kind's release pins by digest, else builds one from Go modules and Debian
+// packages. Progress goes to standard error, the reference alone to standard output. Exit status: 0, 1 if there is no image, 2 for wrong
+// usage.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/podorder/podorder/harness/host"
+	"github.com/podorder/podorder/harness/nodeimage"
+)
+
+func main() {
+	version := flag.String("kubernetes", nodeimage.Default, "Kubernetes `version` of the image")
+	cache := flag.String("cache", "", "`folder` for the pieces of builds (default: podorder in the user's cache folder)")
+	noInstall := flag.Bool("no-install", false, "never install a package")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "node-image takes flags only, but was given %q\n", flag.Args())
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	if err := run(ctx, *version, *cache, *noInstall); err != nil {
+		fmt.Fprintln(os.Stderr, "node-image:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, version, cache string, noInstall bool) (err error) {
+	progress := func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+	h, err := host.Detect(ctx, host.Options{NoInstall: noInstall, Progress: progress})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := h.Close(); err == nil {
+			err = e
+		}
+	}()
+	img, err := nodeimage.Ensure(ctx, h, version, nodeimage.Options{Progress: progress, CacheDir: cache})
+	if err != nil {
+		return err
+	}
+	progress("%s: Kubernetes %s, %s", img.Ref, img.Version, img.Source)
+	fmt.Println(img.Ref)
+	return nil
+}

@@ -1,0 +1,151 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+)
+
+// fakeRuntime is a container runtime as far as finding one goes: it says that
+// it ran the probe. It has no images and can pull none.
+const fakeRuntime = `#!/bin/sh
+case "$1" in
+version) echo 28.0.0 ;;
+run) echo "ok 000001ffffffffff" ;;
+image|images|pull|inspect|manifest) echo "no such image" >&2; exit 1 ;;
+esac
+`
+
+// hangPatience is how long the command of a test may take: patience, so that a
+// command that waits for a cluster forever fails the test and not the run.
+const hangPatience = 2 * time.Minute
+
+// TestCommand runs the suite as a user does, where it cannot get as far as a
+// case: one error says what, where and what to do, and the exit status is not 0.
+func TestCommand(t *testing.T) {
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "suites.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, ".")
+	build.Dir = ".."
+	out, err := build.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+
+	bin := filepath.Join(dir, "bin")
+	assert.NilError(t, os.MkdirAll(bin, 0o755))
+	assert.NilError(t, os.WriteFile(filepath.Join(bin, "docker"), []byte(fakeRuntime), 0o755))
+	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
+
+	missing := filepath.Join(dir, "nothing")
+	garbled := filepath.Join(dir, "garbled")
+	assert.NilError(t, os.WriteFile(garbled, []byte("a: [\n"), 0o600))
+	silent := kubeconfig(t, dir, closedPort(t))
+
+	tests := []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"an unknown case", []string{"-cases", "hooks/none"}, []string{"hooks/none", "hooks/poststart-blocks"}},
+		{"a pattern that is none", []string{"-cases", "("}, []string{"-cases"}},
+		{"a version that is none", []string{"-kubernetes", "newest"}, []string{"-kubernetes", `"newest"`}},
+		{"a missing kubeconfig", []string{"-kubeconfig", missing}, []string{missing, "no such file"}},
+		{"a kubeconfig that is none", []string{"-kubeconfig", garbled}, []string{garbled}},
+		{"a context that is not there", []string{"-kubeconfig", silent, "-context", "other"}, []string{silent, `"other"`, "test"}},
+		{"a cluster that does not answer", []string{"-kubeconfig", silent}, []string{`"test"`, "does not answer", "127.0.0.1"}},
+		{"a version that cannot be had", []string{"-kubernetes", "v1.99.0"}, []string{"v1.99.0"}},
+		{"a cluster that exists and an image for one that does not", []string{"-kubeconfig", silent, "-node-image", "x"}, []string{"-node-image", "-kubeconfig"}},
+		{"an unknown flag", []string{"-kubernets", "v1.37.2"}, []string{"-kubernets"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			artifacts := t.TempDir()
+			ctx, cancel := context.WithTimeout(t.Context(), hangPatience)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, binary, append([]string{"-test.v", "-artifacts", artifacts, "-no-install"}, tt.args...)...)
+			cmd.Dir = ".."
+			cmd.Env = append(os.Environ(), "PATH="+path, "TMPDIR="+t.TempDir(), "GITHUB_STEP_SUMMARY=")
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			err := cmd.Run()
+			assert.NilError(t, ctx.Err(), "%s%s", &stdout, &stderr)
+			var exit *exec.ExitError
+			assert.Assert(t, errors.As(err, &exit), "exit status 0:\n%s%s", &stdout, &stderr)
+			for _, want := range tt.want {
+				assert.Check(t, is.Contains(stderr.String(), want))
+			}
+			if tt.name != "an unknown flag" { // package flag words that one
+				assert.Check(t, is.Equal(strings.Count(stderr.String(), "podorder: "), 1), stderr.String())
+			}
+			assert.Check(t, !strings.Contains(stderr.String()+stdout.String(), "goroutine "), "a stack is no explanation:\n%s%s", &stdout, &stderr)
+			// No temporary file stays.
+			left, err := os.ReadDir(envOf(cmd, "TMPDIR"))
+			assert.NilError(t, err)
+			for _, f := range left {
+				t.Errorf("left behind: %s", f.Name())
+			}
+		})
+	}
+
+	t.Run("list", func(t *testing.T) {
+		for _, flag := range []string{"-list", "-dry-run"} {
+			cmd := exec.CommandContext(t.Context(), binary, "-cases", "^hooks/", flag)
+			cmd.Dir = ".."
+			out, err := cmd.Output()
+			assert.NilError(t, err)
+			assert.Check(t, is.Contains(string(out), "hooks/poststart-blocks\n"))
+			assert.Check(t, !strings.Contains(string(out), "article/"))
+		}
+	})
+	t.Run("test.list", func(t *testing.T) {
+		cmd := exec.CommandContext(t.Context(), binary, "-test.list", ".")
+		cmd.Dir = ".."
+		out, err := cmd.Output()
+		assert.NilError(t, err)
+		assert.Check(t, is.Contains(string(out), "TestHooks\n"))
+	})
+}
+
+// envOf returns the last value of a variable that a command is given.
+func envOf(cmd *exec.Cmd, name string) string {
+	value := ""
+	for _, kv := range cmd.Env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// closedPort returns an address of this machine at which nothing listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func kubeconfig(t *testing.T, dir, address string) string {
+	t.Helper()
+	path := filepath.Join(dir, "kubeconfig")
+	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+current-context: test
+clusters: [{name: test, cluster: {server: "https://%s"}}]
+users: [{name: test, user: {}}]
+contexts: [{name: test, context: {cluster: test, user: test}}]
+`, address), 0o600))
+	return path
+}

@@ -38,7 +38,8 @@ func (m *model) step(s state, n int) ([]state, *denial) {
 // start is the hidden step to instance run of container i, forced by
 // observation n. It returns every way to get there.
 func (m *model) start(s state, i, run, n int) ([]state, *denial) {
-	if s.ending.known() {
+	if c := s.c[i]; s.ending.known() && (c.kill == byEnding || c.last >= s.ending.obs) {
+		// Otherwise it was started before, and its first line came late.
 		return nil, deny(ruleNoStart, s.ending)
 	}
 	if run > 0 {
@@ -140,7 +141,9 @@ func (m *model) restart(s state, i, run, n int) ([]state, *denial) {
 	switch {
 	case m.p.policy == corev1.RestartPolicyNever:
 		return nil, deny(rulePolicy, cause{max(old.mainEnd, old.term), rulePolicy})
-	case m.p.policy == corev1.RestartPolicyOnFailure && old.run == run-1 && old.mainEnd != 0 && old.mainCode == 0 && old.kill == alive:
+	case m.p.policy == corev1.RestartPolicyOnFailure && old.run == run-1 && old.mainEnd != 0 && old.mainCode == 0 && old.kill == alive && old.failing == 0 && !m.ev.probeFailed[i]:
+		// One that is being restarted because of a probe is started again
+		// however it ended meanwhile.
 		return nil, deny(rulePolicy, cause{old.mainEnd, rulePolicy})
 	case run > m.ev.runs[i]:
 		return nil, deny(ruleInstances, cause{max(old.mainEnd, old.last), ruleInstances})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -28,7 +30,16 @@ func (m *model) onEvent(s state, n int) ([]state, *denial) {
 	case "Killing":
 		switch {
 		case strings.HasPrefix(e.Message, "Stopping container"):
-			return m.stop(s, i, n, byEnding)
+			next, d := m.stop(s, i, n, byEnding)
+			for _, t := range next {
+				if t.c[i].run != m.ev.runs[i] {
+					// It speaks of an instance that has shown no line yet.
+					t.c[i].kill, t.c[i].killed = c.kill, c.killed
+				}
+			}
+			return next, d
+		case m.ev.runs[i] > 0:
+			// It may speak of any of the instances.
 		case strings.Contains(e.Message, "liveness probe"), strings.Contains(e.Message, "startup probe"):
 			return m.stop(s, i, n, byProbe)
 		case strings.Contains(e.Message, "FailedPostStartHook"):
@@ -64,8 +75,11 @@ func (m *model) onEvent(s state, n int) ([]state, *denial) {
 func (m *model) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	c := s.c[i]
 	first := m.ev.runs[i] == 0 && !m.ev.startFailed[i] && !m.ev.eventGap
-	if first && c.stage > at {
+	if first && c.stage > at && m.p.policy == corev1.RestartPolicyNever {
 		return nil, deny(ruleEventPossible, cause{c.stageAt, ruleEventPossible})
+	}
+	if c.stage >= at {
+		return []state{s}, nil // the container is started again
 	}
 	for j := i + 1; first && j < len(s.c); j++ {
 		if s.c[j].stage != unheard && m.ev.runs[j] == 0 && !m.ev.startFailed[j] {

@@ -158,7 +158,7 @@ func (m *model) onProbe(s state, i, n int) ([]state, *denial) {
 }
 
 func (m *model) onPreStop(s state, i, n int) ([]state, *denial) {
-	if c := s.c[i]; c.term != 0 && m.graceLeft(int(c.term)-1) {
+	if c := s.c[i]; c.term != 0 && c.kill == byEnding && m.graceLeft(int(c.term)-1) {
 		return nil, deny(rulePreStopFirst, cause{c.term, rulePreStopFirst})
 	}
 	next, d := m.stop(s, i, n, byEnding, byProbe, byHook)

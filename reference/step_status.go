@@ -55,16 +55,16 @@ func (m *model) onPod(s state, n int) ([]state, *denial) {
 	return m.onDeleted(states, n), nil
 }
 
-// rankOf orders the states that a container is shown in; -1 is never.
+// rankOf orders the states that a container is shown in. An instance that has
+// ended is shown as terminated, or as waiting with its end in lastState, and
+// may go from one to the other and back (a deletion ends the waiting).
 func rankOf(cs corev1.ContainerStatus) int {
-	run := 4 * int(cs.RestartCount)
+	run := 3 * int(cs.RestartCount)
 	switch {
 	case cs.State.Running != nil:
 		return run + 1
-	case cs.State.Terminated != nil:
+	case cs.State.Terminated != nil, cs.LastTerminationState.Terminated != nil:
 		return run + 2
-	case cs.LastTerminationState.Terminated != nil:
-		return run + 3
 	}
 	return run
 }
@@ -100,7 +100,7 @@ func (m *model) onContainer(s state, i int, cs corev1.ContainerStatus, n int) ([
 		}
 		for _, u := range m.instanceDone(t, i, n, ruleBetweenSyncs) {
 			u.c[i].shown = rank
-			if rank%4 >= 2 && !u.c[i].gone.known() {
+			if rank%3 == 2 && !u.c[i].gone.known() {
 				m.ended(&u, i, n)
 			}
 			next = append(next, u)
@@ -132,13 +132,13 @@ func (m *model) ended(s *state, i, n int) {
 // wholeSync checks what the object says of the containers beside each other.
 func (m *model) wholeSync(states []state, pod *corev1.Pod, n int) *denial {
 	s := states[0]
-	var shown, running string
+	var shown, stopped string
 	for _, cs := range pod.Status.ContainerStatuses {
 		if rankOf(cs) > 0 {
 			shown = cs.Name
 		}
-		if cs.State.Terminated != nil && s.c[m.p.index[cs.Name]].kill == byEnding {
-			running = cs.Name
+		if c := s.c[m.p.index[cs.Name]]; cs.State.Terminated != nil && c.kill == byEnding && c.run == int(cs.RestartCount) {
+			stopped = cs.Name
 		}
 	}
 	for _, cs := range pod.Status.ContainerStatuses {
@@ -146,8 +146,8 @@ func (m *model) wholeSync(states []state, pod *corev1.Pod, n int) *denial {
 		if shown != "" && rankOf(cs) == 0 && !m.ev.startFailed[i] {
 			return because(deny(ruleWholeSync), "container %s is shown and container %s, started by the same sync, is still waiting", shown, cs.Name)
 		}
-		if running != "" && cs.State.Running != nil {
-			return because(deny(ruleTogether, s.ending), "container %s is shown as terminated while container %s is shown as running", running, cs.Name)
+		if stopped != "" && cs.State.Running != nil {
+			return because(deny(ruleTogether, s.ending), "container %s is shown as terminated while container %s is shown as running", stopped, cs.Name)
 		}
 	}
 	return nil

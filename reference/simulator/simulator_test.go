@@ -1,0 +1,128 @@
+package simulator_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+func anyPod(t *rapid.T) simulator.Pod {
+	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	p := simulator.Pod{
+		Policy: rapid.SampledFrom([]corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}).Draw(t, "policy"),
+		Grace:  rapid.IntRange(2, 4).Draw(t, "grace"),
+	}
+	for i := range rapid.IntRange(1, 3).Draw(t, "containers") {
+		p.Containers = append(p.Containers, simulator.Container{
+			Name: fmt.Sprintf("container%d", i+1), PostStart: flag("postStart"), PreStop: flag("preStop"),
+			Startup: flag("startup"), Readiness: flag("readiness"), Liveness: flag("liveness"),
+			HookFails: flag("hook fails"), LivenessFails: flag("liveness fails"), Exits: flag("exits"),
+		})
+	}
+	return p
+}
+
+// simulate draws a Pod, a kubelet and a run of it.
+func simulate(t *rapid.T) (*corev1.Pod, reference.Kubelet, *trace.Trace) {
+	p := anyPod(t)
+	minor := rapid.IntRange(28, 37).Draw(t, "minor")
+	tr := simulator.Run(p, minor, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
+	k, err := reference.ParseKubelet(tr.Header.Kubelet)
+	assert.NilError(t, err)
+	return p.Manifest(), k, tr
+}
+
+func file(t *rapid.T, tr *trace.Trace) string {
+	var b bytes.Buffer
+	w, err := trace.NewWriter(&b, tr.Header)
+	assert.NilError(t, err)
+	for _, e := range tr.Entries {
+		if e.Pod == nil {
+			assert.NilError(t, w.Write(e))
+			continue
+		}
+		fmt.Fprintf(&b, "%s %s %s", e.At, e.Type, e.Pod.Status.Phase)
+		for _, cs := range e.Pod.Status.ContainerStatuses {
+			fmt.Fprintf(&b, " %s#%d %+v ready=%t", cs.Name, cs.RestartCount, cs.State, cs.Ready)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Whatever a correct kubelet does, the judge accepts.
+func TestEveryRunIsAccepted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pod, k, tr := simulate(t)
+		v := reference.Check(k, pod, tr)
+		if v.Outcome != reference.Pass && !(v.Outcome == reference.Inconclusive && tr.Logs() == 0) {
+			t.Fatalf("%s\n%s", v.Text(), file(t, tr))
+		}
+	})
+}
+
+// The log alone is accepted as well.
+func TestEveryLogIsAccepted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pod, k, tr := simulate(t)
+		var log bytes.Buffer
+		for _, e := range tr.Entries {
+			if e.Log != nil {
+				log.WriteString(*e.Log + "\n")
+			}
+		}
+		alone, err := trace.ReadLog(&log, k.String())
+		assert.NilError(t, err)
+		v := reference.Check(k, pod, alone)
+		if v.Outcome != reference.Pass && !(v.Outcome == reference.Inconclusive && tr.Logs() == 0) {
+			t.Fatalf("%s\n%s", v.Text(), file(t, tr))
+		}
+	})
+}
+
+// A kubelet that does not wait for a postStart hook is found out by every log
+// that shows it: a line of a later container's first instance before a line of
+// the hook of an earlier one.
+func TestHookInBackgroundIsRefused(t *testing.T) {
+	shown := 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := anyPod(t)
+		p.HookInBackground = true
+		tr := simulator.Run(p, 37, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
+		order := map[string]int{}
+		for i, c := range p.Containers {
+			order[c.Name] = i
+		}
+		last, wrong := -1, false
+		for _, e := range tr.Entries {
+			if e.Log == nil {
+				continue
+			}
+			l, err := trace.ParseLine(*e.Log)
+			assert.NilError(t, err)
+			if l.Run != 0 {
+				continue
+			}
+			wrong = wrong || l.Actor == trace.PostStart && last > order[l.Container]
+			last = max(last, order[l.Container])
+		}
+		if !wrong {
+			return
+		}
+		shown++
+		k, err := reference.ParseKubelet(tr.Header.Kubelet)
+		assert.NilError(t, err)
+		if v := reference.Check(k, p.Manifest(), tr); v.Outcome != reference.Violation && v.Outcome != reference.Known {
+			t.Fatalf("%s\n%s", v.Text(), file(t, tr))
+		}
+	})
+	assert.Assert(t, shown > 0, "no run showed the fault")
+}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/kind/pkg/cluster"
@@ -52,10 +53,8 @@ func detect(ctx context.Context, o Options, f facts) (_ *Host, err error) {
 		return nil, fmt.Errorf("make a folder for the probe: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	probe, err := newProbeImage(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
+	// Made for the first runtime that answers, and used for all.
+	probe := sync.OnceValues(func() (probeImage, error) { return newProbeImage(ctx, dir) })
 
 	names := runtimes
 	// kind's own variable chooses among its runtimes, so it does here.
@@ -123,7 +122,7 @@ func (f facts) advice(noInstall bool) string {
 }
 
 // try probes one runtime and returns it ready for use.
-func try(ctx context.Context, name string, f facts, p probeImage) (_ *Host, err error) {
+func try(ctx context.Context, name string, f facts, image func() (probeImage, error)) (_ *Host, err error) {
 	h := &Host{runtime: name, facts: f}
 	if _, err := exec.LookPath(name); err != nil {
 		return nil, errAbsent
@@ -145,6 +144,10 @@ func try(ctx context.Context, name string, f facts, p probeImage) (_ *Host, err 
 		}
 	}
 	if err := h.answers(ctx); err != nil {
+		return nil, err
+	}
+	p, err := image()
+	if err != nil {
 		return nil, err
 	}
 	if err := h.probe(ctx, p); err != nil {

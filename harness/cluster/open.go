@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -65,13 +64,9 @@ func open(ctx context.Context, kubeconfig, contextName string, patience time.Dur
 	if c.Owner, err = Self(); err != nil {
 		return nil, err
 	}
-	silent := fmt.Errorf("no answer within %v", patience)
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, silent)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
 	defer cancel()
 	if err := c.look(ctx); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), silent) {
-			err = silent
-		}
 		return nil, fmt.Errorf("cluster of context %q at %s does not answer: %w", name, cfg.Host, err)
 	}
 	if len(c.Nodes) == 0 {

@@ -59,6 +59,8 @@ type Options struct {
 	// Artifacts is the folder that takes the logs of a cluster that did not come up; empty for none.
 	Artifacts string
 	Progress  func(format string, args ...any)
+	// NodesReady, if set, is called once all nodes are Ready, which is what kind calls ready.
+	NodesReady func()
 }
 
 // Patience, not rules.
@@ -83,8 +85,6 @@ type Provider struct {
 	keeping    *lock // held, shared with others, while a kept cluster is in use
 	state      state
 	owner      Owner
-	// readyNodes is when all nodes were ready, for the benchmark.
-	readyNodes time.Time
 }
 
 var _ support.E2EClusterProviderWithImageLoader = (*Provider)(nil)
@@ -241,6 +241,19 @@ func (p *Provider) build(ctx context.Context, name string, c *v1alpha4.Cluster) 
 		return err
 	}
 	defer network.unlock()
+	// What killed runs left takes room and time from this one. It goes while kind is busy, and whether it does decides nothing.
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		removed, err := Sweep(ctx, p.rt, SweepOptions{})
+		if err != nil && ctx.Err() == nil {
+			p.o.Progress("%v", err)
+		}
+		for _, name := range removed {
+			p.o.Progress("removed cluster %s, which a killed run had left", name)
+		}
+	}()
+	defer func() { <-swept }()
 	logFile, err := os.OpenFile(p.state.kindLog(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("keeping kind's log: %w", err)
@@ -278,11 +291,7 @@ func (p *Provider) build(ctx context.Context, name string, c *v1alpha4.Cluster) 
 }
 
 func (p *Provider) waitReady(ctx context.Context, cfg *rest.Config, nodes int) error {
-	return WaitReady(ctx, cfg, ReadyOptions{Nodes: nodes, Progress: p.o.Progress, NodesReady: func() {
-		p.mu.Lock()
-		p.readyNodes = time.Now()
-		p.mu.Unlock()
-	}})
+	return WaitReady(ctx, cfg, ReadyOptions{Nodes: nodes, Progress: p.o.Progress, NodesReady: p.o.NodesReady})
 }
 
 // kind returns kind's own provider.

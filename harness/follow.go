@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+	utilexec "k8s.io/client-go/util/exec"
+
+	"github.com/podorder/podorder/harness/cluster"
+	"github.com/podorder/podorder/harness/record"
+)
+
+// The exit codes by which "recorder follow" says that another attempt is of no use.
+const (
+	followLost  = 1
+	followUsage = 2
+)
+
+// follow reads the shared log on its node, through the helper there. It is a record.Follow.
+func (r *runner) follow(ctx context.Context, node string, pod types.UID, offset int64, out io.Writer) error {
+	h, err := r.cl.Helper(ctx, node, r.o.HelperImage)
+	if err != nil {
+		return err
+	}
+	// An open standard input is how the reader notices that the connection has gone.
+	stdin, hold := io.Pipe()
+	defer hold.Close()
+	var complaint bytes.Buffer
+	err = r.cl.Exec(ctx, h, []string{
+		"recorder", "follow", "-stdin", "-root", cluster.PodsFolder, "-pod-uid", string(pod),
+		"-volume", r.c.Log.Volume, "-file", r.c.Log.File, "-offset", strconv.FormatInt(offset, 10),
+	}, stdin, out, &complaint)
+	var exit utilexec.CodeExitError
+	if errors.As(err, &exit) {
+		switch exit.Code {
+		case followLost, followUsage:
+			return fmt.Errorf("%w: %s", record.ErrLost, clip(&complaint))
+		}
+	}
+	if err != nil && complaint.Len() > 0 {
+		return fmt.Errorf("%w: %s", err, clip(&complaint))
+	}
+	return err
+}

@@ -1,0 +1,331 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/cluster"
+	"github.com/podorder/podorder/harness/record"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// Options say how a case is run. The zero value is usable but for Dir.
+type Options struct {
+	// Dir is the folder that takes the trace, the raw log, the manifest and the evidence.
+	Dir string
+	// Node pins the Pod to a node; empty leaves it to the scheduler.
+	Node string
+	// Namespace begins the name of the namespace that the case gets; "podorder" if empty.
+	Namespace string
+	// HelperImage is the recorder's image for the Pod that reads the log; cluster.DefaultHelperImage if empty.
+	HelperImage string
+	// Patience is how long to await a step that does not say; 2 minutes if zero.
+	Patience time.Duration
+	// Keep leaves the namespace of the case in the cluster. The Pod is deleted in any case, as its end belongs to the recording.
+	Keep     bool
+	Progress func(format string, args ...any)
+}
+
+// Patience, not rules. goneSlack is how long a Pod may take to go beyond its grace period: hooks that run on, a busy node.
+const (
+	defaultPatience = 2 * time.Minute
+	goneSlack       = 2 * time.Minute
+	callPatience    = 30 * time.Second
+)
+
+// Recording is what a run left behind.
+type Recording struct {
+	// Trace is the saved trace, read back from Path; nil if nothing was recorded.
+	Trace *trace.Trace
+	// Dir holds all files; Path is the trace, Log the raw log, Manifest the Pod as it was applied.
+	Dir, Path, Log, Manifest string
+	Namespace                string
+	// Node is where the Pod ran; empty if it was never bound.
+	Node    string
+	UID     string
+	Started time.Time
+
+	cluster *cluster.Cluster
+	pod     *corev1.Pod
+	events  []*corev1.Event
+}
+
+// Run runs a case and returns what it recorded, saved and read back. The steps that the case leaves out are done as well: the Pod is applied first, and
+// deleted and awaited to be gone at the end. With an error, the recording, if not nil, holds what there was until then; a step that was not fulfilled is
+// a *record.AwaitError. When the context ends, the recording ends at once and the Pod is left to the cleanup of its namespace.
+//
+// The namespace of the case goes in the background; Cluster.Cleanup, at the end of all runs, waits until the last of them is gone. What becomes of it
+// decides nothing.
+func Run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (*Recording, error) {
+	rec, err := run(ctx, cl, c, o)
+	if err != nil {
+		return rec, fmt.Errorf("running case %s: %w", c.ID, err)
+	}
+	return rec, nil
+}
+
+func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (_ *Recording, err error) {
+	if o.Progress == nil {
+		o.Progress = func(string, ...any) {}
+	}
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
+	}
+	if o.Namespace == "" {
+		o.Namespace = "podorder"
+	}
+	if o.HelperImage == "" {
+		o.HelperImage = cluster.DefaultHelperImage
+	}
+	pod, err := decode(c.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSteps(c.Steps, cl.Access()); err != nil {
+		return nil, err
+	}
+	nodes, err := candidates(ctx, cl, o.Node)
+	if err != nil {
+		return nil, err
+	}
+	if o.Node != "" {
+		if pod.Spec.NodeSelector == nil {
+			pod.Spec.NodeSelector = map[string]string{}
+		}
+		pod.Spec.NodeSelector[corev1.LabelHostname] = nodes[0].hostname
+	}
+	r := &runner{
+		Recording: &Recording{
+			Dir: o.Dir, Manifest: filepath.Join(o.Dir, "pod.yaml"), Namespace: namespaceName(o.Namespace, c.ID), Started: time.Now(), cluster: cl,
+		},
+		cl: cl, c: c, o: o, pod: pod, nodes: nodes,
+	}
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	err = r.record(ctx)
+	return r.Recording, err
+}
+
+// decode reads a manifest as the API server would, with unknown fields refused.
+func decode(manifest []byte) (*corev1.Pod, error) {
+	var kind metav1.TypeMeta
+	if err := yaml.Unmarshal(manifest, &kind); err != nil {
+		return nil, fmt.Errorf("reading the manifest: %w", err)
+	}
+	if kind.APIVersion != "v1" || kind.Kind != "Pod" {
+		return nil, fmt.Errorf("reading the manifest: it is a %q of %q, not a Pod of v1", kind.Kind, kind.APIVersion)
+	}
+	pod := new(corev1.Pod)
+	if err := yaml.UnmarshalStrict(manifest, pod); err != nil {
+		return nil, fmt.Errorf("reading the manifest: %w", err)
+	}
+	switch {
+	case pod.Name == "":
+		return nil, errors.New("reading the manifest: metadata.name is missing")
+	case pod.Namespace != "":
+		return nil, errors.New("reading the manifest: metadata.namespace must not be set, as each run has a namespace of its own")
+	}
+	return pod, nil
+}
+
+// namespaceName makes a name of at most 63 characters that tells the case.
+func namespaceName(prefix, id string) string {
+	slug := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(id))
+	const most = 63 - 6
+	name := prefix + "-" + slug
+	if len(name) > most {
+		name = name[:most]
+	}
+	return strings.TrimRight(name, "-") + "-" + strings.ToLower(rand.Text()[:5])
+}
+
+// candidate is a node on which the Pod may run, as it is now.
+type candidate struct {
+	name, hostname   string
+	kubelet, runtime string
+}
+
+// candidates asks for the nodes anew, because a kubelet may have been replaced since the cluster was opened.
+func candidates(ctx context.Context, cl *cluster.Cluster, pin string) ([]candidate, error) {
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	list, err := cl.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	var all []candidate
+	for _, n := range list.Items {
+		if _, ok := cl.Node(n.Name); !ok || pin != "" && n.Name != pin {
+			continue
+		}
+		all = append(all, candidate{n.Name, n.Labels[corev1.LabelHostname], n.Status.NodeInfo.KubeletVersion, n.Status.NodeInfo.ContainerRuntimeVersion})
+	}
+	if len(all) == 0 {
+		var names []string
+		for _, n := range cl.Nodes {
+			names = append(names, n.Name)
+		}
+		return nil, fmt.Errorf("no node %s that takes Pods; there are: %s", pin, strings.Join(names, ", "))
+	}
+	return all, nil
+}
+
+// runner is one run under way.
+type runner struct {
+	*Recording
+	cl    *cluster.Cluster
+	c     fixtures.Case
+	o     Options
+	pod   *corev1.Pod
+	nodes []candidate
+
+	rec     *record.Recorder
+	applied bool
+	deleted bool
+}
+
+// prepare makes the namespace and the log readers: where the Pod will run is not known, and a reader that starts later than the Pod reads late.
+func (r *runner) prepare(ctx context.Context) error {
+	if err := os.MkdirAll(r.o.Dir, 0o755); err != nil {
+		return fmt.Errorf("making the folder of the recording: %w", err)
+	}
+	if err := os.WriteFile(r.Manifest, r.c.Manifest, 0o644); err != nil {
+		return fmt.Errorf("saving the manifest: %w", err)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	for _, n := range r.nodes {
+		g.Go(func() error {
+			_, err := r.cl.Helper(gctx, n.name, r.o.HelperImage)
+			return err
+		})
+	}
+	g.Go(func() error {
+		nctx, cancel := context.WithTimeout(gctx, callPatience)
+		defer cancel()
+		labels := map[string]string{cluster.LabelCase: strings.ReplaceAll(r.c.ID, "/", ".")}
+		return r.cl.CreateNamespace(nctx, r.Namespace, labels)
+	})
+	if err := g.Wait(); err != nil {
+		r.dropNamespace(ctx)
+		return err
+	}
+	return nil
+}
+
+// dropNamespace asks for the namespace to be deleted. Whether it works decides nothing: Cleanup comes back to it.
+func (r *runner) dropNamespace(ctx context.Context) {
+	if r.o.Keep || ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callPatience)
+	defer cancel()
+	if err := r.cl.DeleteNamespace(ctx, r.Namespace); err != nil {
+		r.o.Progress("%v", err)
+	}
+}
+
+// record runs the steps with a recorder beside them.
+func (r *runner) record(ctx context.Context) error {
+	rec, err := record.Start(ctx, record.Options{
+		Dir: r.o.Dir, Client: r.cl.Client, Namespace: r.Namespace, Pod: r.pod.Name,
+		Header: r.header, Follow: r.follow, LocalClock: r.localClock, Progress: r.o.Progress,
+	})
+	if err != nil {
+		r.dropNamespace(ctx)
+		return err
+	}
+	r.rec, r.Path, r.Log = rec, rec.TracePath(), rec.LogPath()
+	err = r.steps(ctx)
+	if err != nil && r.applied && ctx.Err() == nil {
+		// Before the Pod is deleted, because its containers go with it.
+		r.note()
+		err = errors.Join(err, r.snapshot(ctx))
+	}
+	if r.applied && ctx.Err() == nil {
+		err = errors.Join(err, r.finish(ctx))
+	}
+	if e := rec.Close(); e != nil && !alreadySaid(err, e) {
+		err = errors.Join(err, e)
+	}
+	r.note()
+	r.dropNamespace(ctx)
+	t, e := rec.Load()
+	r.Trace = t
+	return errors.Join(err, e)
+}
+
+// alreadySaid reports whether an error is part of another: what ends a recording also ends the step that waits for it.
+func alreadySaid(err, part error) bool { return err != nil && errors.Is(err, part) }
+
+// note takes over what the recorder saw last.
+func (r *runner) note() {
+	r.Recording.pod, r.events = r.rec.Pod(), r.rec.Events()
+	if p := r.Recording.pod; p != nil {
+		r.Node, r.UID = p.Spec.NodeName, string(p.UID)
+	}
+}
+
+// finish deletes the Pod, unless a step did, and waits until it is gone.
+func (r *runner) finish(ctx context.Context) error {
+	if !r.deleted {
+		if err := r.delete(ctx, trace.DeleteParam{}); err != nil {
+			return err
+		}
+	}
+	grace := int64(30) // the API server's default
+	if g := r.pod.Spec.TerminationGracePeriodSeconds; g != nil {
+		grace = *g
+	}
+	r.o.Progress("waiting for the Pod to be gone")
+	return r.rec.AwaitOver(ctx, time.Duration(grace)*time.Second+goneSlack)
+}
+
+// header is the first line of the trace.
+func (r *runner) header(node string) (trace.Header, bool) {
+	n, same := r.nodes[0], true
+	for _, m := range r.nodes[1:] {
+		same = same && m.kubelet == n.kubelet && m.runtime == n.runtime
+	}
+	if node != "" {
+		i := slices.IndexFunc(r.nodes, func(m candidate) bool { return m.name == node })
+		if i < 0 {
+			return trace.Header{}, false
+		}
+		n, same = r.nodes[i], true
+	}
+	return trace.Header{Case: r.c.ID, Kubernetes: r.cl.Version, Kubelet: n.kubelet, Runtime: n.runtime}, same
+}
+
+func (r *runner) localClock(node string) bool {
+	n, ok := r.cl.Node(node)
+	return ok && n.Access()
+}
+
+// clip shortens what the log reader complains about.
+func clip(b *bytes.Buffer) string {
+	s := strings.TrimSpace(b.String())
+	if len(s) > 500 {
+		s = s[:500] + "…"
+	}
+	return s
+}

@@ -1,0 +1,100 @@
+package harness
+
+import (
+	"encoding/json"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/cluster"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+func TestEveryCaseCanBeRun(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		t.Run(c.ID, func(t *testing.T) {
+			_, err := decode(c.Manifest)
+			assert.NilError(t, err)
+			assert.NilError(t, checkSteps(c.Steps, true))
+		})
+	}
+}
+
+func TestAManifestThatIsNotOnePodIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ manifest, want string }{
+		"empty":            {"", `it is a "" of "", not a Pod of v1`},
+		"not YAML":         {"{", "reading the manifest"},
+		"another kind":     {"apiVersion: apps/v1\nkind: Deployment\n", `it is a "Deployment" of "apps/v1"`},
+		"an unknown field": {"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containerz: []}\n", `unknown field "containerz"`},
+		"no name":          {"apiVersion: v1\nkind: Pod\n", "metadata.name is missing"},
+		"a namespace":      {"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: n}\n", "metadata.namespace must not be set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := decode([]byte(c.manifest))
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestActsThatCannotBeDoneAreRefusedBeforehand(t *testing.T) {
+	for name, c := range map[string]struct {
+		act    trace.Act
+		access bool
+		want   string // empty if it can be done
+	}{
+		"apply":                    {act: trace.Act{Name: "apply"}},
+		"delete":                   {act: trace.Act{Name: "delete", Param: json.RawMessage(`{"gracePeriodSeconds":3}`)}},
+		"delete in a wrong way":    {act: trace.Act{Name: "delete", Param: json.RawMessage(`{"grace":3}`)}, want: `act "delete"`},
+		"restart":                  {act: trace.Act{Name: "restart", Param: json.RawMessage(`"kubelet"`)}, access: true},
+		"restart something else":   {act: trace.Act{Name: "restart", Param: json.RawMessage(`"node"`)}, access: true, want: `takes "kubelet", not "node"`},
+		"stop":                     {act: trace.Act{Name: "stop", Param: json.RawMessage(`"sandbox"`)}, access: true},
+		"restart from outside":     {act: trace.Act{Name: "restart", Param: json.RawMessage(`"kubelet"`)}, want: "takes commands in the node"},
+		"stop from outside":        {act: trace.Act{Name: "stop", Param: json.RawMessage(`"sandbox"`)}, want: "takes commands in the node"},
+		"something not heard of":   {act: trace.Act{Name: "explode"}, want: `unknown act "explode"; an act is apply, delete, restart or stop`},
+		"a parameter of its own":   {act: trace.Act{Name: "stop", Param: json.RawMessage(`{"sandbox":1}`)}, access: true, want: `takes "sandbox"`},
+		"nothing where it is some": {act: trace.Act{Name: "restart", Param: json.RawMessage(`{}`)}, access: true, want: `takes "kubelet"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := checkSteps([]fixtures.Step{{Await: &fixtures.Await{Gone: true}}, {Act: &c.act}}, c.access)
+			if c.want == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, "step 2: ")
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestNamespaceNamesAreValid(t *testing.T) {
+	for _, id := range []string{"hooks/poststart-blocks", "A/b_c", "a/very-long-name-of-a-case-that-goes-on-and-on-and-never-seems-to-come-to-an-end"} {
+		name := namespaceName("podorder", id)
+		assert.Equal(t, len(validation.IsDNS1123Label(name)), 0, name)
+		assert.Assert(t, name != namespaceName("podorder", id), "two runs of a case do not meet")
+	}
+}
+
+func TestTheHeaderIsKnownAtOnceWhereAllNodesAreAlike(t *testing.T) {
+	a := candidate{name: "a", kubelet: "v1.37.2", runtime: "containerd://2.3.5"}
+	b := candidate{name: "b", kubelet: "v1.28.5", runtime: "containerd://2.3.5"}
+	like := a
+	like.name = "c"
+	r := &runner{nodes: []candidate{a, like}}
+	r.cl = &cluster.Cluster{Version: "v1.37.2"}
+	h, known := r.header("")
+	assert.Assert(t, known)
+	assert.Equal(t, h.Kubelet, "v1.37.2")
+
+	r.nodes = []candidate{a, b}
+	_, known = r.header("")
+	assert.Assert(t, !known)
+	h, known = r.header("b")
+	assert.Assert(t, known)
+	assert.Equal(t, h.Kubelet, "v1.28.5")
+	_, known = r.header("x")
+	assert.Assert(t, !known, "a node that was not there")
+}

@@ -407,7 +407,7 @@ func (p *Provider) Name() string {
 	return p.name
 }
 
-// KubernetesRestConfig returns the client configuration; nil before Create.
+// KubernetesRestConfig returns the client configuration; an empty one before Create.
 func (p *Provider) KubernetesRestConfig() *rest.Config {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,13 @@ func TestCommand(t *testing.T) {
 	assert.NilError(t, os.WriteFile(filepath.Join(bin, "docker"), []byte(fakeRuntime), 0o755))
 	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
 
+	// Node images are built in the user's cache, where another build may be
+	// under way; what go itself has cached is still wanted.
+	gocache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	assert.NilError(t, err)
+	env := append(os.Environ(), "PATH="+path, "GITHUB_STEP_SUMMARY=",
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOCACHE="+strings.TrimSpace(string(gocache)))
+
 	missing := filepath.Join(dir, "nothing")
 	garbled := filepath.Join(dir, "garbled")
 	assert.NilError(t, os.WriteFile(garbled, []byte("a: [\n"), 0o600))
@@ -75,7 +83,7 @@ func TestCommand(t *testing.T) {
 			defer cancel()
 			cmd := exec.CommandContext(ctx, binary, append([]string{"-test.v", "-artifacts", artifacts, "-no-install"}, tt.args...)...)
 			cmd.Dir = ".."
-			cmd.Env = append(os.Environ(), "PATH="+path, "TMPDIR="+t.TempDir(), "GITHUB_STEP_SUMMARY=")
+			cmd.Env = append(slices.Clone(env), "TMPDIR="+t.TempDir())
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			err := cmd.Run()

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/fixtures/image"
@@ -52,6 +54,35 @@ func (s *Suite) archives(ctx context.Context, rt commander, dir string) ([]strin
 		return nil, fmt.Errorf("assembling the images of the test Pods: %w", err)
 	}
 	return paths, nil
+}
+
+// withImages returns the case with a Pod that has the images that the flags
+// name. It is the Pod that is run and the one that is judged.
+func (s *Suite) withImages(c fixtures.Case) (fixtures.Case, error) {
+	named := map[string]string{}
+	if s.options.RecorderImage != "" {
+		named[image.RecorderRef] = s.options.RecorderImage
+	}
+	if s.options.ShellImage != "" {
+		named[image.ShellRef] = s.options.ShellImage
+	}
+	if len(named) == 0 {
+		return c, nil
+	}
+	pod := c.Pod()
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			if ref, ok := named[containers[i].Image]; ok {
+				containers[i].Image = ref
+			}
+		}
+	}
+	manifest, err := yaml.Marshal(pod)
+	if err != nil {
+		return c, fmt.Errorf("naming other images in the Pod of case %s: %w", c.ID, err)
+	}
+	c.Manifest = manifest
+	return c, nil
 }
 
 // uses reports whether a Pod of the cases has a container of an image.

@@ -22,7 +22,9 @@ type Options struct {
 	// NodeImage is the image of the nodes, in place of the one that is found
 	// or made for the version.
 	NodeImage string
-	// Keep leaves the cluster and the test Pods' namespaces in place.
+	// Keep leaves the cluster in place for the next run, or in a cluster that
+	// exists the namespaces of the cases. Their Pods are deleted all the same:
+	// how a Pod ends belongs to what is judged.
 	Keep bool
 	// Artifacts is the folder that everything is written to.
 	Artifacts string
@@ -43,7 +45,7 @@ type Options struct {
 func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Kubernetes, "kubernetes", "", "`version` of the cluster to make; with -kubeconfig or -context, the version that its kubelets must have")
 	fs.StringVar(&o.NodeImage, "node-image", "", "`image` of the nodes, in place of the one that is found or made for the version")
-	fs.BoolVar(&o.Keep, "keep", false, "leave cluster and Pods in place")
+	fs.BoolVar(&o.Keep, "keep", false, "leave the cluster in place for the next run; in a cluster that exists, leave the namespaces of the cases")
 	fs.StringVar(&o.Artifacts, "artifacts", "artifacts", "`folder` for everything that is written; a relative path starts at the root of the repository")
 	fs.StringVar(&o.Cases, "cases", "", "run only the cases whose path matches the `regexp`")
 	fs.StringVar(&o.RecorderImage, "recorder-image", "", "recorder `image` that the nodes can pull, in place of the one that is loaded into them")

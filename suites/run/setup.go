@@ -251,7 +251,7 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster) error {
 	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %d cases, up to %d at once", cl.Name, cl.Version, n.Kubelet, n.Runtime, len(s.cases), slots)
 	s.record = func(ctx context.Context, c fixtures.Case, dir string) (recorded, error) {
 		rec, err := harness.Run(ctx, cl, c, harness.Options{
-			Dir: dir, Keep: s.options.Keep,
+			Dir: dir, Keep: s.options.Keep, HelperImage: s.options.RecorderImage,
 			Progress: func(format string, args ...any) {
 				s.progress.Printf("%s: %s", c.ID, fmt.Sprintf(format, args...))
 			},

@@ -110,6 +110,11 @@ func (s *Suite) configure(cfg *envconf.Config) error {
 	if s.cases, err = selectCases(s.all, s.options.Cases); err != nil {
 		return err
 	}
+	for i, c := range s.cases {
+		if s.cases[i], err = s.withImages(c); err != nil {
+			return err
+		}
+	}
 	s.again = rerunFlags(flag.CommandLine)
 	if !cfg.FailFast() {
 		// e2e-framework then starts all features of a test at once; slots

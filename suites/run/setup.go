@@ -64,6 +64,10 @@ func (s *Suite) through(end ending, m *testing.M, cfg *envconf.Config) int {
 		return complain(fmt.Errorf("making a temporary folder: %w", err))
 	}
 	end.OnEnd("removing the temporary folder", func(context.Context) error { return os.RemoveAll(tmp) })
+	// A go command that is stopped leaves its working folder behind.
+	if err := os.Setenv("GOTMPDIR", tmp); err != nil {
+		return complain(fmt.Errorf("keeping go's files together: %w", err))
+	}
 	environment, err := env.NewWithContext(end.Context(), cfg)
 	if err != nil {
 		return complain(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 )
@@ -36,24 +37,8 @@ const hangPatience = 2 * time.Minute
 // case: one error says what, where and what to do, and the exit status is not 0.
 func TestCommand(t *testing.T) {
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "suites.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, ".")
-	build.Dir = ".."
-	out, err := build.CombinedOutput()
-	assert.NilError(t, err, "%s", out)
-
-	bin := filepath.Join(dir, "bin")
-	assert.NilError(t, os.MkdirAll(bin, 0o755))
-	assert.NilError(t, os.WriteFile(filepath.Join(bin, "docker"), []byte(fakeRuntime), 0o755))
-	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
-
-	// Node images are built in the user's cache, where another build may be
-	// under way; what go itself has cached is still wanted.
-	gocache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
-	assert.NilError(t, err)
-	env := append(os.Environ(), "PATH="+path, "GITHUB_STEP_SUMMARY=",
-		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOCACHE="+strings.TrimSpace(string(gocache)))
-
+	binary := build(t, dir)
+	env := environment(t, dir, fakeRuntime)
 	missing := filepath.Join(dir, "nothing")
 	garbled := filepath.Join(dir, "garbled")
 	assert.NilError(t, os.WriteFile(garbled, []byte("a: [\n"), 0o600))
@@ -78,12 +63,12 @@ func TestCommand(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			artifacts := t.TempDir()
+			artifacts, tmp := t.TempDir(), t.TempDir()
 			ctx, cancel := context.WithTimeout(t.Context(), hangPatience)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, binary, append([]string{"-test.v", "-artifacts", artifacts, "-no-install"}, tt.args...)...)
 			cmd.Dir = ".."
-			cmd.Env = append(slices.Clone(env), "TMPDIR="+t.TempDir())
+			cmd.Env = append(slices.Clone(env), "TMPDIR="+tmp)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			err := cmd.Run()
@@ -98,7 +83,7 @@ func TestCommand(t *testing.T) {
 			}
 			assert.Check(t, !strings.Contains(stderr.String()+stdout.String(), "goroutine "), "a stack is no explanation:\n%s%s", &stdout, &stderr)
 			// No temporary file stays.
-			left, err := os.ReadDir(envOf(cmd, "TMPDIR"))
+			left, err := os.ReadDir(tmp)
 			assert.NilError(t, err)
 			for _, f := range left {
 				t.Errorf("left behind: %s", f.Name())
@@ -125,15 +110,62 @@ func TestCommand(t *testing.T) {
 	})
 }
 
-// envOf returns the last value of a variable that a command is given.
-func envOf(cmd *exec.Cmd, name string) string {
-	value := ""
-	for _, kv := range cmd.Env {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
-	}
-	return value
+// build makes the binary that go test would run.
+func build(t *testing.T, dir string) string {
+	t.Helper()
+	binary := filepath.Join(dir, "suites.test")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, ".")
+	cmd.Dir = ".."
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	return binary
+}
+
+// environment returns the variables for a command that finds a container
+// runtime played by a script, and none of this machine's.
+func environment(t *testing.T, dir, script string) []string {
+	t.Helper()
+	bin := filepath.Join(dir, "bin")
+	assert.NilError(t, os.MkdirAll(bin, 0o755))
+	assert.NilError(t, os.WriteFile(filepath.Join(bin, "docker"), []byte(script), 0o755))
+	// Node images are built in the user's cache, where another build may be
+	// under way; what go itself has cached is still wanted.
+	gocache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	assert.NilError(t, err)
+	return append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GITHUB_STEP_SUMMARY=",
+		"KIND_EXPERIMENTAL_PROVIDER=docker",
+		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOCACHE="+strings.TrimSpace(string(gocache)))
+}
+
+// TestInterrupt: a run that is interrupted while it waits for something says
+// so, leaves no file, and ends with the status of the signal.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	binary := build(t, dir)
+	called := filepath.Join(dir, "called")
+	assert.NilError(t, unix.Mkfifo(called, 0o600))
+	// Without exec the shell would take the signal and leave sleep behind.
+	env := environment(t, dir, "#!/bin/sh\necho yes > "+called+"\nexec sleep 1000\n")
+	ctx, cancel := context.WithTimeout(t.Context(), hangPatience)
+	defer cancel()
+	tmp := t.TempDir()
+	cmd := exec.CommandContext(ctx, binary, "-artifacts", t.TempDir(), "-no-install")
+	cmd.Dir = ".."
+	cmd.Env = append(env, "TMPDIR="+tmp)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	assert.NilError(t, cmd.Start())
+	b, err := os.ReadFile(called) // waits until the runtime is called
+	assert.NilError(t, err)
+	assert.Equal(t, string(b), "yes\n")
+	assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+	var exit *exec.ExitError
+	assert.Assert(t, errors.As(cmd.Wait(), &exit), out.String())
+	assert.Equal(t, exit.ExitCode(), 130, out.String())
+	assert.Check(t, is.Contains(out.String(), "interrupted: SIGINT"))
+	left, err := os.ReadDir(tmp)
+	assert.NilError(t, err)
+	assert.Check(t, is.Len(left, 0))
 }
 
 // closedPort returns an address of this machine at which nothing listens.

@@ -53,7 +53,11 @@ list: ## list the cases
 
 .PHONY: bench
 bench: ## run the benchmarks that need no cluster
-	$(GO) test -run='^$$' -bench=. -benchmem $(TESTED)
+	$(GO) test -run='^$$' -bench=. -benchmem ./reference/...
+
+.PHONY: bench-cluster
+bench-cluster: ## compare the creation of a cluster with the kind command line, five times in turn
+	$(GO) test -run='^$$' -bench=Create -benchtime=1x -timeout=30m ./harness/cluster
 
 .PHONY: node-image
 node-image: ## get the node image of a version and print its reference (KUBERNETES)

@@ -12,5 +12,7 @@
 //   - No CAP_SYS_RESOURCE: Podman must not raise resource limits above those of this process, and containerd must not lower the OOM score.
 //   - cgroup v1 (or hybrid): Podman uses runc, because crun refuses hybrid hierarchies; kubelets since v1.35 must be told not to refuse.
 //
+// One thing is made outside: an empty /lib/modules, where a machine has none. kind mounts that folder, and only Docker makes it by itself.
+//
 // Left out on purpose: changing system settings (sysctl, limits, services), starting a daemon, remote runtimes.
 package host

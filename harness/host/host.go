@@ -31,6 +31,8 @@ type Host struct {
 	disk    uint64 // bytes free there
 	private string // private folder with containers.conf; empty where none is needed
 	notes   []string
+
+	madeFolder bool // modulesFolder was missing and has been made
 }
 
 // Detect finds a container runtime that can run kind nodes. The error names every runtime that was tried and why it will not do, and what to
@@ -153,11 +155,31 @@ func try(ctx context.Context, name string, f facts, image func() (probeImage, er
 	if err := h.probe(ctx, p); err != nil {
 		return nil, err
 	}
+	if name != "docker" {
+		if h.madeFolder, err = ensureModulesFolder(modulesFolder); err != nil {
+			return nil, err
+		}
+	}
 	h.storage = h.storageFolder(ctx)
 	if h.disk, err = freeDisk(h.storage); err != nil {
 		return nil, fmt.Errorf("see how much disk is free: %w", err)
 	}
 	return h, nil
+}
+
+// modulesFolder is where kernel modules are. kind mounts it into every node.
+const modulesFolder = "/lib/modules"
+
+// ensureModulesFolder makes the folder where a machine, having no modules, lacks it. Docker does so by itself when it is told to mount a
+// folder; the other runtimes refuse to start the node. The folder stays, because the mounts of nodes that are kept refer to it.
+func ensureModulesFolder(folder string) (made bool, err error) {
+	if _, err := os.Stat(folder); err == nil {
+		return false, nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return false, fmt.Errorf("kind mounts %s into nodes, and this machine does not have it; as root: mkdir %[1]s (%w)", folder, err)
+	}
+	return true, nil
 }
 
 // storageFolder is where the runtime keeps images; the root folder if it does not say, or says one that is not on this machine.
@@ -246,6 +268,9 @@ func (h *Host) Report() string {
 // adaptations says what is done differently on this machine, and why.
 func (h *Host) adaptations() []string {
 	var all []string
+	if h.madeFolder {
+		all = append(all, "made the empty folder "+modulesFolder+", which kind mounts into nodes")
+	}
 	if h.private != "" {
 		all = append(all, "Podman gets a private containers.conf (no raised limits without CAP_SYS_RESOURCE; runc on cgroup v1)")
 	}

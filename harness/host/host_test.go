@@ -248,3 +248,18 @@ func TestDetectInstallsPodman(t *testing.T) {
 	_, err = os.Stat(filepath.Dir(conf))
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
+
+func TestEnsureModulesFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "lib", "modules")
+	made, err := ensureModulesFolder(folder)
+	assert.NilError(t, err)
+	assert.Assert(t, made)
+	made, err = ensureModulesFolder(folder)
+	assert.NilError(t, err)
+	assert.Assert(t, !made)
+
+	file := filepath.Join(t.TempDir(), "file")
+	assert.NilError(t, os.WriteFile(file, nil, 0o644))
+	_, err = ensureModulesFolder(filepath.Join(file, "modules"))
+	assert.ErrorContains(t, err, "as root: mkdir "+filepath.Join(file, "modules"))
+}

@@ -1,0 +1,660 @@
+package nodeimage
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/mod/modfile"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/podorder/podorder/harness/host"
+)
+
+// builder makes the node image of one Kubernetes version.
+type builder struct {
+	host     *host.Host
+	version  string
+	store    *store
+	progress *progress
+	compiles *semaphore.Weighted // how many go builds run at once: two, so that one compiles while the other links or downloads
+	goos     string              // "go version" and platform, part of every key of something compiled
+
+	// What the steps have made: folders in the store.
+	module, kubernetes, support, etcd string
+	nodeRoot, networkRoot             string
+	tools                             map[string]string
+	keys                              map[string]string
+	env                               []string // for go commands that build Kubernetes
+}
+
+// buildSteps is how many steps a build announces, apart from one for each of tools.
+const buildSteps = 9
+
+// build makes the image and returns its reference.
+func build(ctx context.Context, h *host.Host, version string, o Options, say func(string, ...any)) (string, error) {
+	p := &progress{print: say, start: time.Now(), total: buildSteps + len(tools)}
+	s, err := openStore(ctx, o.CacheDir, func() { p.say("waiting for another build to finish (%s)", "it holds the lock of the cache") })
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	// Another process may have made the image while this one waited.
+	ref := localRef(version)
+	if have, err := present(ctx, h, ref); err != nil || have {
+		return ref, err
+	}
+	b := &builder{
+		host: h, version: version, store: s, progress: p, compiles: semaphore.NewWeighted(2),
+		tools: map[string]string{}, keys: map[string]string{},
+	}
+	p.say("building the node image of Kubernetes %s; finished pieces are kept in %s", version, s.dir)
+	if err := b.pieces(ctx); err != nil {
+		return "", fmt.Errorf("build the node image of Kubernetes %s: %w", version, err)
+	}
+	if err := b.assemble(ctx, ref); err != nil {
+		return "", fmt.Errorf("build the node image of Kubernetes %s: %w", version, err)
+	}
+	p.say("node image %s is ready", ref)
+	return ref, nil
+}
+
+// pieces makes, side by side, everything that goes into the image. What takes longest begins first.
+func (b *builder) pieces(ctx context.Context) error {
+	if err := b.stepModule(ctx); err != nil {
+		return err // first of all, and alone: it finds out whether the version can be had
+	}
+	m, err := systemMirror(ctx)
+	if err != nil {
+		return err
+	}
+	ready := b.progress.step("packages for building")
+	err = ensureBuilder(ctx, ready.note)
+	ready.end(err)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	started := make(chan struct{}) // closed when the long build has its turn, so that no other takes it first
+	g.Go(func() error { return b.stepKubernetes(ctx, started) })
+	<-started
+	g.Go(func() error {
+		var err error
+		b.nodeRoot, err = b.stepRoot(ctx, "node-root", m, "apt", nodePackages, nodeRootHook)
+		if err != nil {
+			return err
+		}
+		b.networkRoot, err = b.stepRoot(ctx, "network-root", m, "extract", networkPackages, "")
+		return err
+	})
+	g.Go(func() error {
+		for _, t := range tools {
+			dir, err := b.stepTool(ctx, t)
+			if err != nil {
+				return err
+			}
+			b.tools[t.name] = dir
+		}
+		return b.stepEtcd(ctx)
+	})
+	return g.Wait()
+}
+
+// stepModule makes the go.mod with which Kubernetes is built.
+func (b *builder) stepModule(ctx context.Context) (err error) {
+	s := b.progress.step("modules of Kubernetes %s", b.version)
+	defer func() { s.end(err) }()
+	b.module, err = b.store.get("module-"+b.version, keyOf(recipeRevision), func(dir string) error {
+		src, err := kubernetesSource(ctx, b.version)
+		if err != nil {
+			return err
+		}
+		staging, err := stagingVersions(ctx, b.version, src, s.note)
+		if err != nil {
+			return err
+		}
+		mod, err := kubernetesMod(b.version, src.mod, staging)
+		if err != nil {
+			return err
+		}
+		if err := writeModule(dir, mod, src); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, "etcd"), []byte(src.etcd), 0o644)
+	})
+	if err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(b.module, "go.mod"))
+	if err != nil {
+		return fmt.Errorf("read the generated go.mod: %w", err)
+	}
+	parsed, err := modfile.Parse("go.mod", mod, nil)
+	if err != nil {
+		return fmt.Errorf("read the generated go.mod: %w", err)
+	}
+	if b.env, err = toolchain(ctx, parsed); err != nil {
+		return err
+	}
+	out, err := run(ctx, b.module, b.env, nil, "go", "env", "GOVERSION", "GOARCH")
+	if err != nil {
+		return fmt.Errorf("ask for the version of Go: %w", err)
+	}
+	b.goos = string(out)
+	b.keys["module"] = keyOf(string(mod), b.goos)
+	return nil
+}
+
+// goBuild compiles packages of the module in dir into bin and says now and then how far it is.
+func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []string, args ...string) error {
+	if err := b.compiles.Acquire(ctx, 1); err != nil {
+		return context.Cause(ctx)
+	}
+	defer b.compiles.Release(1)
+	var compiled atomic.Int64
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		tick := time.NewTicker(30 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				s.note("%d packages compiled so far", compiled.Load())
+			}
+		}
+	}()
+	count := func(line string) {
+		if !strings.HasPrefix(line, "go: ") {
+			compiled.Add(1)
+		}
+	}
+	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", "-o", bin + "/"}, args...)
+	_, err := run(ctx, dir, append(env, goEnv...), count, "go", args...)
+	return err
+}
+
+func (b *builder) stepKubernetes(ctx context.Context, started chan<- struct{}) (err error) {
+	s := b.progress.step("commands of Kubernetes %s", b.version)
+	defer func() { s.end(err) }()
+	tags, flags := buildTags(b.version), ldflags(b.version)
+	key := keyOf(b.keys["module"], tags, flags)
+	b.keys["kubernetes"] = key
+	signal := func() {
+		if started != nil {
+			close(started)
+			started = nil
+		}
+	}
+	defer signal()
+	b.kubernetes, err = b.store.get("kubernetes-"+b.version, key, func(dir string) error {
+		work, clean, err := b.moduleCopy()
+		if err != nil {
+			return err
+		}
+		defer clean()
+		args := []string{"-tags", tags, "-ldflags", flags}
+		for _, c := range kubernetesCommands {
+			args = append(args, "k8s.io/kubernetes/cmd/"+c)
+		}
+		signal()
+		return b.goBuild(ctx, s, work, dir, append([]string{"CGO_ENABLED=0"}, b.env...), args...)
+	})
+	if err != nil {
+		return err
+	}
+	signal()
+	return b.stepSupport(ctx, tags)
+}
+
+// stepSupport builds the small programs of this package within the module of Kubernetes: everything that they need is compiled already.
+func (b *builder) stepSupport(ctx context.Context, tags string) (err error) {
+	s := b.progress.step("pause and the Pod network")
+	defer func() { s.end(err) }()
+	programs := []string{"pause", "podnet"}
+	parts := []string{b.keys["module"], tags}
+	for _, p := range programs {
+		sub, err := fs.Sub(sources, p)
+		if err != nil {
+			return err
+		}
+		key, err := keyOfFiles(sub)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, key)
+	}
+	key := keyOf(parts...)
+	b.keys["support"] = key
+	b.support, err = b.store.get("support-"+b.version, key, func(dir string) error {
+		work, clean, err := b.moduleCopy()
+		if err != nil {
+			return err
+		}
+		defer clean()
+		args := []string{"-tags", tags, "-ldflags", "-s -w"}
+		for _, p := range programs {
+			sub, err := fs.Sub(sources, p)
+			if err != nil {
+				return err
+			}
+			if err := os.CopyFS(filepath.Join(work, p), sub); err != nil {
+				return fmt.Errorf("unpack the source of %s: %w", p, err)
+			}
+			args = append(args, "./"+p)
+		}
+		return b.goBuild(ctx, s, work, dir, append([]string{"CGO_ENABLED=0"}, b.env...), args...)
+	})
+	return err
+}
+
+// moduleCopy is a working copy of the generated module: go adds checksums to go.sum, and the piece in the store stays as it is.
+func (b *builder) moduleCopy() (dir string, clean func(), err error) {
+	dir, err = b.store.temp()
+	if err != nil {
+		return "", nil, fmt.Errorf("make a working folder: %w", err)
+	}
+	clean = func() { _ = os.RemoveAll(dir) } // the next build removes what this cannot
+	for _, f := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(b.module, f))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, f), data, 0o644)
+		}
+		if err != nil {
+			clean()
+			return "", nil, fmt.Errorf("copy the generated module: %w", err)
+		}
+	}
+	return dir, clean, nil
+}
+
+func (b *builder) stepRoot(ctx context.Context, name string, m mirror, variant string, packages []string, hook string) (dir string, err error) {
+	s := b.progress.step("%s: root file system of %s packages", name, m.suite)
+	defer func() { s.end(err) }()
+	key := keyOf(append([]string{recipeRevision, m.lines, m.suite, variant, hook, runtime.GOARCH}, packages...)...)
+	b.keysSet(name, key)
+	return b.store.get(name, key, func(dir string) error {
+		return makeRoot(ctx, dir, m, variant, packages, hook)
+	})
+}
+
+func (b *builder) stepTool(ctx context.Context, t tool) (dir string, err error) {
+	s := b.progress.step("%s %s", t.name, t.version)
+	defer func() { s.end(err) }()
+	key := keyOf(t.key(), b.goos)
+	b.keysSet(t.name, key)
+	return b.store.get(t.name, key, func(dir string) error { return b.buildTool(ctx, s, t, dir) })
+}
+
+// buildTool compiles a tool inside a module that requires just it.
+func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) error {
+	work, err := b.store.temp()
+	if err != nil {
+		return fmt.Errorf("make a working folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte("module podorder.build/"+t.name+"\n"), 0o644); err != nil {
+		return fmt.Errorf("write go.mod: %w", err)
+	}
+	if _, err := run(ctx, work, goEnv, nil, "go", "get", t.module+"@"+t.version); err != nil {
+		return err
+	}
+	cgo := "CGO_ENABLED=0"
+	if t.cgo {
+		cgo = "CGO_ENABLED=1"
+	}
+	args := []string{"-tags", t.tags, "-ldflags", "-s -w"}
+	for _, p := range t.packages {
+		args = append(args, path.Join(t.module, p))
+	}
+	return b.goBuild(ctx, s, work, dir, []string{cgo}, args...)
+}
+
+// stepEtcd builds the etcd that kubeadm asks for, or the nearest patch of the same minor that is served.
+func (b *builder) stepEtcd(ctx context.Context) (err error) {
+	want, err := os.ReadFile(filepath.Join(b.module, "etcd"))
+	if err != nil {
+		return fmt.Errorf("read which etcd is wanted: %w", err)
+	}
+	version := string(want)
+	s := b.progress.step("etcd %s", version)
+	defer func() { s.end(err) }()
+	key := keyOf(etcdModule, version, b.goos)
+	b.keysSet("etcd", key)
+	b.etcd, err = b.store.get("etcd-"+version, key, func(dir string) error {
+		got, err := download(ctx, etcdModule+"@"+version)
+		if err != nil {
+			return err
+		}
+		use := version
+		if got[0].Error != "" {
+			if use, err = servedNear(ctx, etcdModule, version); err != nil {
+				return fmt.Errorf("etcd %s is not served (%s): %w", version, firstLine(got[0].Error), err)
+			}
+			s.note("not served; using %s", use)
+		}
+		if err := b.buildTool(ctx, s, tool{name: "etcd", module: etcdModule, version: use, packages: []string{"."}}, dir); err != nil {
+			return err
+		}
+		// The main package is the root of the module .../server/v3, and go names the program after it.
+		return os.Rename(filepath.Join(dir, "server"), filepath.Join(dir, "etcd"))
+	})
+	return err
+}
+
+// keysSet remembers the key of a piece. Each name is set by one goroutine, but the map is shared.
+func (b *builder) keysSet(name, key string) {
+	b.progress.mu.Lock()
+	defer b.progress.mu.Unlock()
+	b.keys[name] = key
+}
+
+// assemble makes the image of the pieces.
+func (b *builder) assemble(ctx context.Context, ref string) error {
+	kind, err := kindFiles(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := fs.ReadFile(kind, containerdConfig)
+	if err != nil {
+		return fmt.Errorf("read kind's containerd configuration: %w", err)
+	}
+	images, err := b.stepImages(ctx, sandboxImage(string(config)))
+	if err != nil {
+		return err
+	}
+	return b.stepNode(ctx, kind, images, ref)
+}
+
+const containerdConfig = "etc/containerd/config.toml"
+
+var sandboxLine = regexp.MustCompile(`(?m)^\s*sandbox_image\s*=\s*"([^"]+)"`)
+
+// sandboxImage is the pause image that a containerd configuration names; empty if it names none.
+func sandboxImage(config string) string {
+	if m := sandboxLine.FindStringSubmatch(config); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// stepImages makes the archive of the images that a control plane and every node run.
+func (b *builder) stepImages(ctx context.Context, sandbox string) (file string, err error) {
+	s := b.progress.step("images of the control plane")
+	defer func() { s.end(err) }()
+	parts := []string{recipeRevision, sandbox}
+	for _, name := range []string{"kubernetes", "support", "etcd", "coredns", "network-root"} {
+		parts = append(parts, b.keys[name])
+	}
+	dir, err := b.store.get("images-"+b.version, keyOf(parts...), func(dir string) error {
+		out, err := run(ctx, "", nil, nil, filepath.Join(b.kubernetes, "kubeadm"), "config", "images", "list", "--kubernetes-version", b.version)
+		if err != nil {
+			return fmt.Errorf("ask kubeadm for the images it wants: %w", err)
+		}
+		work, err := b.store.temp()
+		if err != nil {
+			return fmt.Errorf("make a working folder: %w", err)
+		}
+		defer os.RemoveAll(work)
+		return b.writeImages(work, filepath.Join(dir, "images.tar"), strings.Fields(string(out)), sandbox)
+	})
+	return filepath.Join(dir, "images.tar"), err
+}
+
+// writeImages writes an archive with an image for each reference.
+func (b *builder) writeImages(work, file string, refs []string, sandbox string) error {
+	network, err := networkLayers(b.networkRoot, work)
+	if err != nil {
+		return err
+	}
+	refs = append(refs, podnetImage)
+	if sandbox != "" {
+		refs = append(refs, sandbox)
+	}
+	all := map[string]v1.Image{}
+	for _, ref := range refs {
+		program := path.Base(strings.Split(ref, ":")[0])
+		var from, at string
+		var base []v1.Layer
+		switch program {
+		case "kube-proxy":
+			from, at, base = filepath.Join(b.kubernetes, program), "usr/local/bin/kube-proxy", network
+		case "podnet":
+			from, at, base = filepath.Join(b.support, program), "usr/local/bin/podnet", network
+		case "kube-apiserver", "kube-controller-manager", "kube-scheduler":
+			from, at = filepath.Join(b.kubernetes, program), "usr/local/bin/"+program
+		case "etcd":
+			from, at = filepath.Join(b.etcd, program), "usr/local/bin/etcd"
+		case "coredns":
+			from, at = filepath.Join(b.tools["coredns"], program), "coredns"
+		case "pause":
+			from, at = filepath.Join(b.support, program), "pause"
+		default:
+			return fmt.Errorf("kubeadm wants the image %s, and there is no recipe for it", ref)
+		}
+		t := tree{}
+		t.copy(at, 0o755, from)
+		l, err := t.layer(filepath.Join(work, program+".tar"), gzip.BestSpeed)
+		if err != nil {
+			return fmt.Errorf("pack %s: %w", program, err)
+		}
+		img, err := image(v1.Config{
+			Entrypoint: []string{"/" + at}, WorkingDir: "/",
+			Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		}, append(append([]v1.Layer{}, base...), l)...)
+		if err != nil {
+			return fmt.Errorf("make image %s: %w", ref, err)
+		}
+		all[ref] = img
+	}
+	return archive(file, all)
+}
+
+// networkLayers are the layers of an image whose program calls iptables, nft or ip.
+func networkLayers(root, work string) ([]v1.Layer, error) {
+	debian, err := layerFile(filepath.Join(root, "root.tar"), gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	// The packages are unpacked, not configured, so nothing has chosen an iptables. Every kernel in use has nf_tables.
+	t := tree{}
+	for _, family := range []string{"iptables", "ip6tables"} {
+		for _, suffix := range []string{"", "-save", "-restore"} {
+			t.symlink("usr/sbin/"+family+suffix, "xtables-nft-multi")
+		}
+	}
+	choice, err := t.layer(filepath.Join(work, "iptables.tar"), gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	return []v1.Layer{debian, choice}, nil
+}
+
+// kindFiles are the base files of kind's own node image, from the module that this program is built with.
+func kindFiles(ctx context.Context) (fs.FS, error) {
+	got, err := download(ctx, "sigs.k8s.io/kind@"+kindRelease)
+	if err != nil {
+		return nil, err
+	}
+	if got[0].Error != "" {
+		return nil, fmt.Errorf("fetch kind's base files: %s", firstLine(got[0].Error))
+	}
+	dir := filepath.Join(got[0].Dir, "images", "base", "files")
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("fetch kind's base files: %w", err)
+	}
+	return os.DirFS(dir), nil
+}
+
+// stepNode makes the node image: the base, and the images imported into it.
+func (b *builder) stepNode(ctx context.Context, kind fs.FS, images, ref string) (err error) {
+	s := b.progress.step("node image")
+	defer func() { s.end(err) }()
+	work, err := b.store.temp()
+	if err != nil {
+		return fmt.Errorf("make a working folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	base, err := b.base(ctx, kind, work)
+	if err != nil {
+		return fmt.Errorf("put together the base of the node image: %w", err)
+	}
+	return commit(ctx, b.host, base, images, ref, b.version, b.store.dir)
+}
+
+// base writes the archive of the node's base image and returns its path.
+func (b *builder) base(ctx context.Context, kind fs.FS, work string) (string, error) {
+	t, err := b.nodeFiles(ctx, kind)
+	if err != nil {
+		return "", err
+	}
+	// The archive is read once, by a runtime on the same machine: compressing it would only take time.
+	root, err := layerFile(filepath.Join(b.nodeRoot, "root.tar"), gzip.NoCompression)
+	if err != nil {
+		return "", err
+	}
+	files, err := t.layer(filepath.Join(work, "files.tar"), gzip.NoCompression)
+	if err != nil {
+		return "", err
+	}
+	img, err := image(v1.Config{
+		Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
+		StopSignal: "SIGRTMIN+3", // which is how systemd is told to end
+		Env: []string{
+			"container=docker", // systemd looks for it
+			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		},
+		Labels: map[string]string{labelVersion: b.version, labelRecipe: recipe()},
+	}, root, files)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(work, "base.tar")
+	return file, archive(file, map[string]v1.Image{baseRef(b.version): img})
+}
+
+// Labels of images that were built here.
+const (
+	labelVersion = "podorder.kubernetes"
+	labelRecipe  = "podorder.recipe"
+)
+
+func baseRef(version string) string {
+	return "localhost/podorder/node-base:" + version + "-" + recipe()
+}
+
+// nodeFiles is everything in the node's file system beside the Debian packages.
+func (b *builder) nodeFiles(ctx context.Context, kind fs.FS) (tree, error) {
+	t := tree{}
+	err := fs.WalkDir(kind, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(p, "LICENSES/") {
+			return err
+		}
+		data, err := fs.ReadFile(kind, p)
+		if err != nil {
+			return err
+		}
+		mode := int64(0o644)
+		if strings.HasPrefix(p, "usr/local/bin/") || strings.HasPrefix(p, "kind/bin/") {
+			mode = 0o755
+		}
+		t.file(p, mode, data)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read kind's base files: %w", err)
+	}
+	for _, c := range []string{"kubelet", "kubeadm", "kubectl"} {
+		t.copy("usr/bin/"+c, 0o755, filepath.Join(b.kubernetes, c))
+	}
+	for _, tl := range tools {
+		for _, p := range tl.packages {
+			program := path.Base(path.Join(tl.module, p))
+			where := "usr/local/bin/"
+			switch tl.name {
+			case "coredns":
+				continue // runs as a Pod
+			case "runc":
+				where = "usr/local/sbin/"
+			case "cni-plugins":
+				where = "opt/cni/bin/"
+			case "containerd":
+				program = path.Base(p)
+			}
+			t.copy(where+program, 0o755, filepath.Join(b.tools[tl.name], program))
+		}
+	}
+	spec, err := baseSpec(ctx, filepath.Join(b.tools["containerd"], "ctr"))
+	if err != nil {
+		return nil, err
+	}
+	t.file("etc/containerd/cri-base.json", 0o644, spec)
+	t.file("kind/version", 0o644, []byte(b.version))
+	for _, m := range []string{"default-cni.yaml", "default-storage.yaml"} {
+		data, err := sources.ReadFile("manifests/" + m)
+		if err != nil {
+			return nil, err
+		}
+		t.file("kind/manifests/"+m, 0o644, data)
+	}
+	// The kernel's messages are the host's, and would only confuse.
+	t.file("etc/systemd/journald.conf.d/podorder.conf", 0o644, []byte("[Journal]\nReadKMsg=no\n"))
+	for _, unit := range []string{"kubelet", "containerd", "undo-mount-hacks"} {
+		t.symlink("etc/systemd/system/multi-user.target.wants/"+unit+".service", "/etc/systemd/system/"+unit+".service")
+	}
+	// It registers with the kernel, which is shared with the host.
+	t.symlink("etc/systemd/system/systemd-binfmt.service", "/dev/null")
+	t.folder("etc/kubernetes/manifests")
+	return t, nil
+}
+
+// baseSpec is the runtime specification that every container of the node starts from: what containerd would use, with kind's hook that
+// hides the host's product name, and without limits, so that containers inherit those of the node.
+func baseSpec(ctx context.Context, ctr string) ([]byte, error) {
+	out, err := run(ctx, "", nil, nil, ctr, "oci", "spec")
+	if err != nil {
+		return nil, fmt.Errorf("ask containerd for its default specification: %w", err)
+	}
+	return editSpec(out)
+}
+
+func editSpec(spec []byte) ([]byte, error) {
+	var s map[string]any
+	if err := json.Unmarshal(spec, &s); err != nil {
+		return nil, fmt.Errorf("read containerd's default specification: %w", err)
+	}
+	process, ok := s["process"].(map[string]any)
+	if !ok {
+		return nil, errors.New("read containerd's default specification: it has no process")
+	}
+	delete(process, "rlimits")
+	hooks, _ := s["hooks"].(map[string]any)
+	if hooks == nil {
+		hooks = map[string]any{}
+		s["hooks"] = hooks
+	}
+	create, _ := hooks["createContainer"].([]any)
+	hooks["createContainer"] = append(create, map[string]any{"path": "/kind/bin/mount-product-files.sh"})
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	if err := enc.Encode(s); err != nil {
+		return nil, fmt.Errorf("write the node's default specification: %w", err)
+	}
+	return b.Bytes(), nil
+}

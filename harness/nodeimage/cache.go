@@ -1,0 +1,143 @@
+package nodeimage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// store is a folder of finished pieces, each under a name and a key that stands for everything it was made from. A piece is made in a
+// temporary folder and renamed, so that an interruption leaves either the whole piece or none.
+type store struct {
+	dir  string
+	lock *os.File
+}
+
+// openStore takes the store for this process, waiting for another process that builds. It removes what an interrupted build left.
+func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("find the folder for caches: %w (name one with -cache)", err)
+		}
+		dir = filepath.Join(user, "podorder")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the cache: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock the cache: %w", err)
+	}
+	if err := flock(ctx, f, wait); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock the cache %s: %w", dir, err)
+	}
+	s := &store{dir: dir, lock: f}
+	left, err := filepath.Glob(filepath.Join(dir, "tmp-*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range left {
+		if err := os.RemoveAll(d); err != nil {
+			return nil, fmt.Errorf("remove what an interrupted build left: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// flock takes an exclusive lock; the kernel gives it back when the process ends, however it ends.
+func flock(ctx context.Context, f *os.File, wait func()) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if !errors.Is(err, unix.EWOULDBLOCK) {
+		return err
+	}
+	wait()
+	got := make(chan error, 1)
+	go func() {
+		for {
+			if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
+				got <- err
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-got:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx) // the process is about to end, and the waiting goroutine with it
+	}
+}
+
+func (s *store) close() error { return s.lock.Close() }
+
+// temp makes a folder that the next user of the store removes if this one does not.
+func (s *store) temp() (string, error) { return os.MkdirTemp(s.dir, "tmp-") }
+
+// path is where the piece with this name and key is or would be.
+func (s *store) path(name, key string) string { return filepath.Join(s.dir, name+"-"+key) }
+
+// get returns the folder of a piece, making it with build where it is missing. Older pieces of the same name are removed then: their recipe
+// has changed, and nothing asks for them again.
+func (s *store) get(name, key string, build func(dir string) error) (dir string, err error) {
+	dir = s.path(name, key)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	tmp, err := s.temp()
+	if err != nil {
+		return "", fmt.Errorf("make a folder in the cache: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	if err := build(tmp); err != nil {
+		return "", err
+	}
+	old, err := filepath.Glob(s.path(name, strings.Repeat("[0-9a-f]", keyLength)))
+	if err != nil {
+		return "", err
+	}
+	for _, d := range old {
+		if err := os.RemoveAll(d); err != nil {
+			return "", fmt.Errorf("remove an outdated piece from the cache: %w", err)
+		}
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return "", fmt.Errorf("store a piece in the cache: %w", err)
+	}
+	return dir, nil
+}
+
+// keyLength is the number of hexadecimal digits of a key.
+const keyLength = 16
+
+// keyOf is a key for everything that parts say.
+func keyOf(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:keyLength]
+}
+
+// keyOfFiles is a key for the names and contents of all files of fsys.
+func keyOfFiles(fsys fs.FS) (string, error) {
+	var parts []string
+	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(fsys, path)
+		parts = append(parts, path, string(b))
+		return err
+	})
+	return keyOf(parts...), err
+}

@@ -1,0 +1,95 @@
+package nodeimage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/podorder/podorder/harness/host"
+)
+
+// Patience, not rules.
+const (
+	loadPatience   = 10 * time.Minute
+	importPatience = 5 * time.Minute
+	cleanPatience  = time.Minute
+)
+
+// runtimeCommand runs the container runtime to its end.
+func runtimeCommand(ctx context.Context, h *host.Host, args ...string) (string, error) {
+	out, err := finish(ctx, h.Command(ctx, args...), nil)
+	return strings.TrimSpace(string(out)), err
+}
+
+// commit loads the base image, imports the archive of images into containerd in a container of it, and commits that container as ref. owner
+// tells this builder's containers from those of others: what a killed build left is removed, what another builds is not.
+func commit(ctx context.Context, h *host.Host, base, images, ref, version, owner string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	label := "podorder.build=" + keyOf(owner)
+	if left, err := runtimeCommand(ctx, h, "ps", "-aq", "--filter", "label="+label); err == nil && left != "" {
+		if _, err := runtimeCommand(ctx, h, append([]string{"rm", "-f", "-v"}, strings.Fields(left)...)...); err != nil {
+			return fmt.Errorf("remove the container of an interrupted build: %w", err)
+		}
+	}
+	if _, err := runtimeCommand(ctx, h, "load", "-i", base); err != nil {
+		return fmt.Errorf("load the base image: %w", err)
+	}
+	name := fmt.Sprintf("podorder-build-%s-%d", strings.NewReplacer(".", "-", "+", "-").Replace(version), os.Getpid())
+	clean := func(args ...string) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanPatience)
+		defer cancel()
+		if _, e := runtimeCommand(ctx, h, args...); e != nil && err == nil {
+			err = fmt.Errorf("clean up after the build: %w", e)
+		}
+	}
+	defer clean("rmi", baseRef(version))
+	if _, err := runtimeCommand(ctx, h, "run", "-d", "--name", name, "--label", label, "--privileged", "--network=none",
+		"--entrypoint", "sleep", baseRef(version), "infinity"); err != nil {
+		clean("rm", "-f", "-v", name) // it may have been created all the same
+		return fmt.Errorf("start a container of the base image: %w", err)
+	}
+	defer clean("rm", "-f", "-v", name)
+
+	if err := importImages(ctx, h, name, images); err != nil {
+		return err
+	}
+	if _, err := runtimeCommand(ctx, h, "commit",
+		"--change", `ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]`, "--change", "CMD []", name, ref); err != nil {
+		return fmt.Errorf("commit the node image: %w", err)
+	}
+	return nil
+}
+
+// importImages puts an archive of images into the content store of a container's containerd, packed: a node unpacks what it runs.
+func importImages(ctx context.Context, h *host.Host, container, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, importPatience)
+	defer cancel()
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("open the archive of images: %w", err)
+	}
+	defer f.Close()
+	load := h.Command(ctx, "exec", "-i", container, "sh", "-c", importScript)
+	load.Stdin = f
+	if _, err := finish(ctx, load, nil); err != nil {
+		return fmt.Errorf("import images into the node: %w", err)
+	}
+	return nil
+}
+
+// importScript starts containerd, waits until it answers, imports the archive on standard input, and waits until containerd has ended.
+const importScript = `
+containerd >/tmp/containerd.log 2>&1 &
+daemon=$!
+until ctr version >/dev/null 2>&1; do
+	kill -0 $daemon || { tail -n 3 /tmp/containerd.log >&2; exit 1; }
+	sleep 0.1
+done
+ctr -n k8s.io images import --label=io.cri-containerd.pinned=pinned --all-platforms --no-unpack - >/dev/null || exit 1
+kill $daemon
+wait $daemon
+rm -rf /run/containerd /tmp/containerd.log
+`

@@ -1,0 +1,29 @@
+// Package nodeimage provides the kind node image of a Kubernetes version, on machines with and without a registry of container images.
+//
+// [Ensure] is the place to start. It takes the first of these:
+//
+//  1. An image that the container runtime has: the published one of this version, or one that was built here. What was built is named
+//     localhost/podorder/node:VERSION-RECIPE, where RECIPE stands for everything in this package that decides what is in it, so that a
+//     changed recipe is never mistaken for an old image.
+//  2. The published kindest/node image, by digest, where the release notes of the kind in go.mod pin one for exactly this version. A tag
+//     without a digest promises nothing about how well the image fits kind, so other versions are pulled only if the user names the
+//     reference ([Named]). Where no registry answers, that is found out within seconds and the next way is taken.
+//  3. A build from Go modules and distribution packages.
+//
+// [Default] is a patch release that kind pins no image of: it is built, everywhere, once. Who would rather pull, where there is a registry,
+// asks for a pinned version such as v1.37.0, which is there in a minute; the order of containers depends on the patch release of the kubelet,
+// so a neighbouring release is never taken silently.
+//
+// # The build
+//
+// Everything is compiled and packed by this program, in steps that keep what they made in a cache under a key of all that it was made from
+// (cache.go): Kubernetes from its published module, with the go.mod that gomod.go generates; etcd, CoreDNS, containerd, runc, the CNI plugins
+// and crictl from theirs (recipe.go); two root file systems of Debian or Ubuntu packages from the mirrors that the system's own apt is
+// configured for (rootfs.go); kind's entrypoint, units and configuration from the module of the kind in go.mod (build.go). The images of
+// the control plane are put together without a registry (layer.go) and imported into the node's containerd (commit.go). The steps run side by
+// side, with two compilations at a time.
+//
+// The programs in pause and podnet are part of the image only: the sandbox container, and the Pod network in place of kindnet, which is not
+// published as a module. Services, cluster DNS and traffic between Pods of different nodes work as on a stock node. What differs on purpose:
+// no network policies, and no provisioner behind the default storage class.
+package nodeimage

@@ -1,0 +1,87 @@
+package nodeimage
+
+import (
+	"embed"
+	"io/fs"
+	"runtime"
+)
+
+// The programs of a node image that are not part of Kubernetes, as they are built from their modules. All Kubernetes versions get the same,
+// except etcd, whose release kubeadm decides.
+type tool struct {
+	name     string // of the step and in the cache
+	module   string
+	version  string
+	packages []string // below the module
+	tags     string
+	cgo      bool
+}
+
+var tools = []tool{
+	{
+		name: "containerd", module: "github.com/containerd/containerd/v2", version: "v2.3.5", tags: "no_btrfs no_devmapper no_zfs no_aufs",
+		packages: []string{"cmd/containerd", "cmd/containerd-shim-runc-v2", "cmd/ctr"},
+	},
+	// Without seccomp no Pod starts: containerd asks for it.
+	{name: "runc", module: "github.com/opencontainers/runc", version: "v1.4.3", tags: "seccomp", cgo: true, packages: []string{"."}},
+	{
+		name: "cni-plugins", module: "github.com/containernetworking/plugins", version: "v1.9.1",
+		packages: []string{"plugins/ipam/host-local", "plugins/main/loopback", "plugins/main/ptp", "plugins/meta/portmap"},
+	},
+	{name: "coredns", module: "github.com/coredns/coredns", version: "v1.14.6", packages: []string{"."}},
+	{name: "crictl", module: "sigs.k8s.io/cri-tools", version: "v1.37.0", packages: []string{"cmd/crictl"}},
+}
+
+const etcdModule = "go.etcd.io/etcd/server/v3"
+
+// kubernetesCommands are the commands of k8s.io/kubernetes that a node image holds.
+var kubernetesCommands = []string{
+	"kubelet", "kubeadm", "kubectl", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy",
+}
+
+// nodePackages are the Debian packages of the node's root file system, beside those that every system has.
+var nodePackages = []string{
+	"systemd", "systemd-sysv", "dbus", "iptables", "nftables", "iproute2", "ethtool", "socat", "conntrack", "kmod", "procps", "util-linux",
+	"mount", "ca-certificates", "jq", "curl", "hostname", "libseccomp2", "pigz", "e2fsprogs",
+}
+
+// networkPackages are the Debian packages of the root file system of kube-proxy and of the Pod network.
+var networkPackages = []string{"libc6", "iptables", "nftables", "kmod", "conntrack", "iproute2"}
+
+// builderPackages are what the building machine itself needs beside Go.
+var builderPackages = []string{"mmdebstrap", "gcc", "libc6-dev", "libseccomp-dev", "pkg-config"}
+
+// podnetImage is the reference that manifests/default-cni.yaml names.
+const podnetImage = "localhost/podorder/podnet:1"
+
+//go:embed podnet/main.go podnet/network.go pause/main.go manifests
+var sources embed.FS
+
+// repository is where node images that were built here are kept in the runtime. The tag is the Kubernetes version and the recipe.
+const repository = "localhost/podorder/node"
+
+// recipeRevision changes when the way of assembling an image changes in this package without any of the data above changing.
+const recipeRevision = "1"
+
+// recipe is the key of everything in this package that decides what is in an image of any Kubernetes version.
+func recipe() string {
+	files, err := keyOfFiles(fs.FS(sources))
+	if err != nil {
+		panic("embedded files cannot be read: " + err.Error()) // impossible: they are part of the program
+	}
+	parts := []string{recipeRevision, kindRelease, runtime.GOARCH, files}
+	for _, t := range tools {
+		parts = append(parts, t.key())
+	}
+	parts = append(parts, nodePackages...)
+	parts = append(parts, networkPackages...)
+	return keyOf(parts...)
+}
+
+func (t tool) key() string {
+	parts := append([]string{t.module, t.version, t.tags}, t.packages...)
+	return keyOf(parts...)
+}
+
+// localRef is the reference of the image that this recipe makes of a Kubernetes version.
+func localRef(version string) string { return repository + ":" + version + "-" + recipe() }

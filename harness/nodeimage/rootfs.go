@@ -1,0 +1,117 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/podorder/podorder/harness/host"
+)
+
+// mirror is where the system itself gets its packages from.
+type mirror struct {
+	suite string // code name of the release: "bookworm"
+	lines string // sources.list
+}
+
+// systemMirror reads the mirrors from the system's own apt configuration, leaving out what does not belong to the distribution.
+func systemMirror(ctx context.Context) (mirror, error) {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return mirror{}, errors.New("building a node image takes the packages of Debian or Ubuntu, and this system has no apt-get: " +
+			"build on such a system, or choose a version that can be pulled")
+	}
+	out, err := run(ctx, "", nil, nil, "apt-get", "indextargets", "--format", "$(ORIGIN)|$(SITE)|$(RELEASE)|$(COMPONENT)", "Created-By: Packages")
+	if err != nil {
+		return mirror{}, fmt.Errorf("read the system's package mirrors: %w", err)
+	}
+	m, err := parseMirror(string(out))
+	if err != nil {
+		return mirror{}, fmt.Errorf("read the system's package mirrors: %w (apt-get update may help)", err)
+	}
+	return m, nil
+}
+
+func parseMirror(targets string) (mirror, error) {
+	var m mirror
+	type source struct{ site, release string }
+	var order []source
+	components := map[source][]string{}
+	for line := range strings.Lines(targets) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != 4 || f[0] != "Debian" && f[0] != "Ubuntu" {
+			continue
+		}
+		s := source{f[1], f[2]}
+		if components[s] == nil {
+			order = append(order, s)
+		}
+		components[s] = append(components[s], f[3])
+		// bookworm among bookworm, bookworm-updates and bookworm-security
+		if base, _, _ := strings.Cut(f[2], "-"); m.suite == "" || f[2] == base {
+			m.suite = base
+		}
+	}
+	if m.suite == "" {
+		return m, errors.New("no index of Debian or Ubuntu packages is known")
+	}
+	for _, s := range order {
+		m.lines += fmt.Sprintf("deb %s %s %s\n", s.site, s.release, strings.Join(components[s], " "))
+	}
+	return m, nil
+}
+
+// ensureBuilder installs what the building machine lacks, if it may.
+func ensureBuilder(ctx context.Context, say func(string, ...any)) error {
+	var missing []string
+	for _, p := range builderPackages {
+		out, err := exec.CommandContext(ctx, "dpkg-query", "-W", "-f", "${Status}", p).Output()
+		if err != nil || !strings.HasSuffix(string(out), " installed") {
+			missing = append(missing, p)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("building a node image needs packages that are not installed; as root: apt-get install %s", strings.Join(missing, " "))
+	}
+	return host.InstallPackages(ctx, say, missing)
+}
+
+// nodeRootHook takes out of the node's root file system the units that have no place in a container; what kind needs is enabled later.
+const nodeRootHook = `cd "$1" && rm -f etc/systemd/system/*.wants/* lib/systemd/system/multi-user.target.wants/* lib/systemd/system/local-fs.target.wants/* ` +
+	`lib/systemd/system/sockets.target.wants/*udev* lib/systemd/system/sockets.target.wants/*initctl* lib/systemd/system/basic.target.wants/* ` +
+	`lib/systemd/system/sysinit.target.wants/systemd-tmpfiles-setup.service`
+
+// mergedUsr are the hooks with which mmdebstrap lays out /usr as current releases expect it.
+const mergedUsr = "/usr/share/mmdebstrap/hooks/merged-usr"
+
+// makeRoot writes a root file system of Debian packages to dir/root.tar.
+func makeRoot(ctx context.Context, dir string, m mirror, variant string, packages []string, hook string) error {
+	list := filepath.Join(dir, "sources.list")
+	if err := os.WriteFile(list, []byte(m.lines), 0o644); err != nil {
+		return fmt.Errorf("write the list of mirrors: %w", err)
+	}
+	defer os.Remove(list)
+	args := []string{"--quiet", "--variant=" + variant, "--include=" + strings.Join(packages, ",")}
+	if variant == "extract" {
+		if _, err := os.Stat(mergedUsr); err == nil {
+			args = append(args, "--hook-dir="+mergedUsr)
+		}
+	}
+	for _, p := range []string{"man", "doc", "locale", "info"} {
+		args = append(args, "--dpkgopt=path-exclude=/usr/share/"+p+"/*")
+	}
+	if hook != "" {
+		args = append(args, "--customize-hook="+hook)
+	}
+	args = append(args, m.suite, filepath.Join(dir, "root.tar"), list)
+	if _, err := run(ctx, "", []string{"TMPDIR=" + dir}, nil, "mmdebstrap", args...); err != nil {
+		return fmt.Errorf("make a root file system of Debian packages: %w", err)
+	}
+	return nil
+}

@@ -176,27 +176,69 @@ func parseStamp(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, fmt.Errorf("empty time stamp")
 	}
-	layout, want := dateLayout, "the output of date(1) in the C locale"
-	if s[0] >= '0' && s[0] <= '9' {
-		layout, want = time.RFC3339Nano, "RFC 3339 with up to 9 decimals"
-		if strings.IndexByte(s, ',') >= 0 { // time.Parse takes it for a point
-			return time.Time{}, fmt.Errorf("time stamp %q is not %s", clip(s), want)
+	if s[0] < '0' || s[0] > '9' {
+		if t, ok := parseDate(s); ok {
+			return t, nil
 		}
-		if i := strings.IndexByte(s, '.'); i >= 0 {
-			n := 0
-			for i+1+n < len(s) && s[i+1+n] >= '0' && s[i+1+n] <= '9' {
-				n++
-			}
-			if n == 0 || n > 9 {
-				return time.Time{}, fmt.Errorf("time stamp %q is not %s", clip(s), want)
-			}
+		return time.Time{}, fmt.Errorf("time stamp %q is not the output of date(1) in the C locale", clip(s))
+	}
+	bad := func() (time.Time, error) {
+		return time.Time{}, fmt.Errorf("time stamp %q is not RFC 3339 with up to 9 decimals", clip(s))
+	}
+	if strings.IndexByte(s, ',') >= 0 { // time.Parse takes it for a point
+		return bad()
+	}
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		n := 0
+		for i+1+n < len(s) && s[i+1+n] >= '0' && s[i+1+n] <= '9' {
+			n++
+		}
+		if n == 0 || n > 9 {
+			return bad()
 		}
 	}
-	t, err := time.Parse(layout, s)
+	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("time stamp %q is not %s", clip(s), want)
+		return bad()
 	}
 	return t, nil
+}
+
+// parseDate reads the output of date(1). It takes the common case, UTC, apart
+// by itself: a log has one stamp a line, and time.Parse would be most of the
+// work of reading it.
+func parseDate(s string) (time.Time, bool) {
+	const shape = "Thu Dec 21 10:40:51 UTC 2023"
+	if len(s) != len(shape) || s[19:25] != shape[19:25] || s[13] != ':' || s[16] != ':' || s[3] != ' ' || s[7] != ' ' || s[10] != ' ' {
+		t, err := time.Parse(dateLayout, s)
+		return t, err == nil
+	}
+	month := strings.Index("JanFebMarAprMayJunJulAugSepOctNovDec", s[4:7])
+	day, ok1 := twoDigits(s[8:10], true)
+	hour, ok2 := twoDigits(s[11:13], false)
+	minute, ok3 := twoDigits(s[14:16], false)
+	second, ok4 := twoDigits(s[17:19], false)
+	century, ok5 := twoDigits(s[24:26], false)
+	year, ok6 := twoDigits(s[26:28], false)
+	weekday := strings.Index("SunMonTueWedThuFriSat", s[:3])
+	if month < 0 || month%3 != 0 || weekday < 0 || weekday%3 != 0 || !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || hour > 23 || minute > 59 || second > 59 {
+		return time.Time{}, false
+	}
+	t := time.Date(100*century+year, time.Month(month/3+1), day, hour, minute, second, 0, time.UTC)
+	return t, t.Day() == day // not the 31st of a month that has 30
+}
+
+// twoDigits reads a number of two digits; a blank may stand for a leading zero
+// where date(1) pads with one.
+func twoDigits(s string, padded bool) (int, bool) {
+	hi, lo := s[0], s[1]
+	if padded && hi == ' ' {
+		hi = '0'
+	}
+	if hi < '0' || hi > '9' || lo < '0' || lo > '9' {
+		return 0, false
+	}
+	return 10*int(hi-'0') + int(lo-'0'), true
 }
 
 func parseContainer(s string) (name string, run int, err error) {

@@ -30,17 +30,30 @@ func containersConf(f facts, haveRunc bool) string {
 
 // kubeadmPatches are the kubeadmConfigPatches that a cluster of this Kubernetes version needs on this machine.
 func kubeadmPatches(f facts, version string) []string {
-	// The field exists since v1.31 and decides since v1.35, where a kubelet refuses cgroup v1 by default.
-	if f.cgroup == 2 || semver.IsValid(version) && semver.Compare(version, "v1.31.0-0") < 0 {
+	if f.cgroup == 2 {
 		return nil
 	}
-	return []string{"kind: KubeletConfiguration\nfailCgroupV1: false\n"}
+	patch := "kind: KubeletConfiguration\ncgroupDriver: cgroupfs\n"
+	// The field exists since v1.31 and decides since v1.35, where a kubelet refuses cgroup v1 by default.
+	if !semver.IsValid(version) || semver.Compare(version, "v1.31.0-0") >= 0 {
+		patch += "failCgroupV1: false\n"
+	}
+	return []string{patch}
 }
 
 // containerdPatches are the containerdConfigPatches that a kind node needs on this machine.
 func containerdPatches(f facts) []string {
-	if f.can(unix.CAP_SYS_RESOURCE) {
-		return nil
+	var patches []string
+	if !f.can(unix.CAP_SYS_RESOURCE) {
+		patches = append(patches, "[plugins.\"io.containerd.grpc.v1.cri\"]\n  restrict_oom_score_adj = true\n")
 	}
-	return []string{"[plugins.\"io.containerd.grpc.v1.cri\"]\n  restrict_oom_score_adj = true\n"}
+	if f.cgroup == 1 {
+		// With systemd's cgroups, runc freezes each container of cgroup v1 for a moment before it starts, and gives up where the machine
+		// is busy ("unable to freeze"): the kubelet then starts the container a second time. A suite about the order of starts cannot
+		// have that, so the nodes use cgroupfs.
+		for _, handler := range []string{"runc", "test-handler"} {
+			patches = append(patches, fmt.Sprintf("[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.%s.options]\n  SystemdCgroup = false\n", handler))
+		}
+	}
+	return patches
 }

@@ -10,7 +10,8 @@
 // ordinary machine all of them are empty.
 //
 //   - No CAP_SYS_RESOURCE: Podman must not raise resource limits above those of this process, and containerd must not lower the OOM score.
-//   - cgroup v1 (or hybrid): Podman uses runc, because crun refuses hybrid hierarchies; kubelets since v1.35 must be told not to refuse.
+//   - cgroup v1 (or hybrid): Podman uses runc, because crun refuses hybrid hierarchies; kubelets since v1.35 must be told not to refuse;
+//     nodes use the cgroupfs driver, because runc with systemd's freezes containers as they start, and fails where the machine is busy.
 //
 // One thing is made outside: an empty /lib/modules, where a machine has none. kind mounts that folder, and only Docker makes it by itself.
 //

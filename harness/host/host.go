@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"sigs.k8s.io/kind/pkg/cluster"
 )
 
@@ -274,11 +275,11 @@ func (h *Host) adaptations() []string {
 	if h.private != "" {
 		all = append(all, "Podman gets a private containers.conf (no raised limits without CAP_SYS_RESOURCE; runc on cgroup v1)")
 	}
-	if len(h.ContainerdPatches()) > 0 {
+	if !h.facts.can(unix.CAP_SYS_RESOURCE) {
 		all = append(all, "containerd in the nodes keeps OOM scores as they are (no CAP_SYS_RESOURCE)")
 	}
-	if len(kubeadmPatches(h.facts, "")) > 0 {
-		all = append(all, "kubelets are told to accept cgroup v1 (failCgroupV1: false)")
+	if h.facts.cgroup == 1 {
+		all = append(all, "kubelets are told to accept cgroup v1 (failCgroupV1: false), and nodes use the cgroupfs driver")
 	}
 	return all
 }

@@ -104,10 +104,13 @@ func TestAdaptations(t *testing.T) {
 		f := factsOf(t, poor)
 		assert.Equal(t, containersConf(f, true),
 			"[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=32768:32768\"]\n[engine]\nruntime = \"runc\"\n")
-		assert.DeepEqual(t, kubeadmPatches(f, "v1.37.2"), []string{"kind: KubeletConfiguration\nfailCgroupV1: false\n"})
-		assert.Equal(t, len(kubeadmPatches(f, "v1.28.5")), 0)
-		assert.Equal(t, len(kubeadmPatches(f, "v1.35.0-beta.0")), 1)
-		assert.Equal(t, len(containerdPatches(f)), 1)
+		both := []string{"kind: KubeletConfiguration\ncgroupDriver: cgroupfs\nfailCgroupV1: false\n"}
+		assert.DeepEqual(t, kubeadmPatches(f, "v1.37.2"), both)
+		assert.DeepEqual(t, kubeadmPatches(f, "v1.31.0-beta.0"), both)
+		assert.DeepEqual(t, kubeadmPatches(f, "v1.28.5"), []string{"kind: KubeletConfiguration\ncgroupDriver: cgroupfs\n"})
+		patches := strings.Join(containerdPatches(f), "")
+		assert.Assert(t, strings.Contains(patches, "restrict_oom_score_adj = true"))
+		assert.Equal(t, strings.Count(patches, "SystemdCgroup = false"), 2)
 	})
 	t.Run("runc is not asked for where it is not installed", func(t *testing.T) {
 		assert.Assert(t, !strings.Contains(containersConf(factsOf(t, poor), false), "runc"))

@@ -319,7 +319,7 @@ func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) er
 	if t.cgo {
 		cgo = "CGO_ENABLED=1"
 	}
-	args := []string{"-tags", t.tags, "-ldflags", "-s -w"}
+	args := []string{"-tags", t.tags, "-ldflags", strings.TrimSpace("-s -w " + t.ldflags)}
 	for _, p := range t.packages {
 		args = append(args, path.Join(t.module, p))
 	}

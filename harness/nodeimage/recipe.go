@@ -14,12 +14,15 @@ type tool struct {
 	version  string
 	packages []string // below the module
 	tags     string
+	ldflags  string // beside those that strip
 	cgo      bool
 }
 
 var tools = []tool{
 	{
 		name: "containerd", module: "github.com/containerd/containerd/v2", version: "v2.3.5", tags: "no_btrfs no_devmapper no_zfs no_aufs",
+		// The version that nodes report as theirs.
+		ldflags:  "-X github.com/containerd/containerd/v2/version.Version=2.3.5",
 		packages: []string{"cmd/containerd", "cmd/containerd-shim-runc-v2", "cmd/ctr"},
 	},
 	// Without seccomp no Pod starts: containerd asks for it.
@@ -79,7 +82,7 @@ func recipe() string {
 }
 
 func (t tool) key() string {
-	parts := append([]string{t.module, t.version, t.tags}, t.packages...)
+	parts := append([]string{t.module, t.version, t.tags, t.ldflags}, t.packages...)
 	return keyOf(parts...)
 }
 

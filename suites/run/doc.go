@@ -2,8 +2,8 @@
 // one that exists, runs cases on it, has what was recorded judged, and reports.
 //
 // Everything that is recorded is saved before it is judged, and everything that
-// is judged is saved before it is printed; the layout is described at
-// [Artifacts]. A verdict is never silently nothing: where no case was judged,
+// is judged is saved before it is printed; the README shows
+// where. A verdict is never silently nothing: where no case was judged,
 // the run fails.
 //
 // Package suites holds the test functions and nothing else, so that all of this

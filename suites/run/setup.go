@@ -33,6 +33,13 @@ func (s *Suite) main(m *testing.M, cfg *envconf.Config) (status int) {
 	if err := os.MkdirAll(s.artifacts, 0o755); err != nil {
 		return complain(fmt.Errorf("making the folder of the artifacts: %w", err))
 	}
+	// What an earlier run reported must not pass for the report of this one. Of
+	// its recordings, those of the cases that are run now are replaced.
+	for _, name := range []string{summaryFile, verdictsFile, "cluster"} {
+		if err := os.RemoveAll(filepath.Join(s.artifacts, name)); err != nil {
+			return complain(fmt.Errorf("removing what an earlier run left: %w", err))
+		}
+	}
 	log, err := os.Create(filepath.Join(s.artifacts, "progress.log"))
 	if err != nil {
 		return complain(fmt.Errorf("keeping the progress: %w", err))

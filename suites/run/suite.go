@@ -221,6 +221,12 @@ func (s *Suite) finish(status int) int {
 	return status
 }
 
+// The reports of a run, in the folder of the artifacts.
+const (
+	summaryFile  = "summary.md"
+	verdictsFile = "verdicts.json"
+)
+
 // saveReport writes summary.md and verdicts.json.
 func (s *Suite) saveReport(r *Report) error {
 	b, err := r.JSON()
@@ -230,11 +236,11 @@ func (s *Suite) saveReport(r *Report) error {
 	if err := os.MkdirAll(s.artifacts, 0o755); err != nil {
 		return fmt.Errorf("making the folder of the artifacts: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(s.artifacts, "verdicts.json"), b, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.artifacts, verdictsFile), b, 0o644); err != nil {
 		return fmt.Errorf("saving the verdicts: %w", err)
 	}
 	text := r.Markdown()
-	if err := os.WriteFile(filepath.Join(s.artifacts, "summary.md"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.artifacts, summaryFile), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("saving the summary: %w", err)
 	}
 	path := os.Getenv("GITHUB_STEP_SUMMARY")

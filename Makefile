@@ -2,11 +2,13 @@
 #
 #   KUBERNETES   version of the node image and so of the kubelet (v1.37.2)
 #   CASES        regular expression that selects cases by their path
+#   ARTIFACTS    folder that everything is written to (artifacts)
 #   FLAGS        further flags of the suite, for example FLAGS=-keep
 
 GO ?= go
 KUBERNETES ?=
 CASES ?=
+ARTIFACTS ?=
 FLAGS ?=
 # Patience for one run of the suite, the making of a node image included. The
 # suite stops by itself, and cleans up, shortly before.
@@ -23,9 +25,11 @@ help: ## list the targets
 
 .PHONY: conformance
 # From within the folder, because only then does go test print while it runs.
-conformance: ## run the suite on a real cluster, made for it (KUBERNETES, CASES, FLAGS)
+# Behind -args, because go test has an -artifacts of its own.
+conformance: ## run the suite on a real cluster, made for it (KUBERNETES, CASES, ARTIFACTS, FLAGS)
 	$(GO) test -C suites -count=1 -timeout=$(TIMEOUT) \
-		$(if $(KUBERNETES),-kubernetes=$(KUBERNETES)) $(if $(CASES),-cases='$(CASES)') $(FLAGS)
+		$(if $(KUBERNETES),-kubernetes=$(KUBERNETES)) $(if $(CASES),-cases='$(CASES)') $(FLAGS) \
+		$(if $(ARTIFACTS),-args -artifacts='$(ARTIFACTS)')
 
 .PHONY: test
 test: lint ## run everything that needs no cluster

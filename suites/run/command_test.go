@@ -58,6 +58,7 @@ func TestCommand(t *testing.T) {
 		{"a cluster that does not answer", []string{"-kubeconfig", silent}, []string{`"test"`, "does not answer", "127.0.0.1"}},
 		{"a version that cannot be had", []string{"-kubernetes", "v1.99.0"}, []string{"v1.99.0"}},
 		{"a cluster that exists and an image for one that does not", []string{"-kubeconfig", silent, "-node-image", "x"}, []string{"-node-image", "-kubeconfig"}},
+		{"an argument", []string{"somewhere"}, []string{`"somewhere"`, "-args"}},
 		{"an unknown flag", []string{"-kubernets", "v1.37.2"}, []string{"-kubernets"}},
 	}
 	for _, tt := range tests {

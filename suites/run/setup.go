@@ -162,7 +162,22 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string) (*cluster.Cluste
 	if err != nil {
 		return nil, err
 	}
+	if s.options.Keep { // a kept cluster has namespaces of earlier runs in it
+		s.sweepNamespaces(ctx, cl)
+	}
 	return cl, load(ctx, cl, paths)
+}
+
+// sweepNamespaces removes the namespaces that earlier runs left in a cluster.
+// What cannot be removed is in nobody's way.
+func (s *Suite) sweepNamespaces(ctx context.Context, cl *cluster.Cluster) {
+	removed, err := cluster.SweepNamespaces(ctx, cl, cluster.SweepOptions{})
+	if err != nil {
+		s.progress.Printf("removing what earlier runs left: %v", err)
+	}
+	if len(removed) > 0 {
+		s.progress.Printf("removed what earlier runs left: namespaces %s", strings.Join(removed, ", "))
+	}
 }
 
 // nodeImage returns the image that the flags name, or the one of the version.
@@ -204,11 +219,7 @@ func (s *Suite) open(ctx context.Context, end ending, tmp string) (*cluster.Clus
 			}
 		}
 	}
-	if removed, err := cluster.SweepNamespaces(ctx, cl, cluster.SweepOptions{}); err != nil {
-		s.progress.Printf("removing what killed runs left: %v", err)
-	} else if len(removed) > 0 {
-		s.progress.Printf("removed what killed runs left: namespaces %s", strings.Join(removed, ", "))
-	}
+	s.sweepNamespaces(ctx, cl)
 	// The nodes may be containers of this machine all the same; then their
 	// journals can be read, and images loaded.
 	h, err := host.Detect(ctx, host.Options{NoInstall: true, Progress: s.progress.Printf})

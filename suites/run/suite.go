@@ -77,6 +77,9 @@ func (s *Suite) Main(m *testing.M) int {
 	out, live, done := streams(lookup("test.v") != "false")
 	defer done()
 	s.progress = NewProgress(out, live)
+	if flag.NArg() > 0 {
+		return complain(fmt.Errorf("unexpected argument %q; go test has flags -artifacts and -list of its own, so those of the suite stand behind -args", flag.Arg(0)))
+	}
 	if err := s.configure(cfg); err != nil {
 		return complain(err)
 	}

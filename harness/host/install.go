@@ -26,7 +26,7 @@ func InstallPackages(ctx context.Context, progress func(string, ...any), package
 	for _, p := range packages {
 		if !known(p) {
 			// The lists of a new machine are empty, or older than what the mirrors serve.
-			if err := aptGet(ctx, "update"); err != nil {
+			if err := UpdatePackageLists(ctx); err != nil {
 				return err
 			}
 			break
@@ -43,7 +43,7 @@ func InstallPackages(ctx context.Context, progress func(string, ...any), package
 	}
 	if err := install(); err != nil {
 		// A mirror drops packages that have been replaced since the lists were read.
-		if err := aptGet(ctx, "update"); err != nil {
+		if err := UpdatePackageLists(ctx); err != nil {
 			return err
 		}
 		if err := install(); err != nil {
@@ -53,6 +53,9 @@ func InstallPackages(ctx context.Context, progress func(string, ...any), package
 	progress("installed in %s", time.Since(start).Round(time.Second))
 	return nil
 }
+
+// UpdatePackageLists reads the lists of the distribution's packages anew, as root.
+func UpdatePackageLists(ctx context.Context) error { return aptGet(ctx, "update") }
 
 func aptGet(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "DPkg::Lock::Timeout=300"}, args...)...)

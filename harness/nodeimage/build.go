@@ -32,7 +32,7 @@ type builder struct {
 	store    *store
 	progress *progress
 	compiles *semaphore.Weighted // how many go builds run at once: two, so that one compiles while the other links or downloads
-	goos     string              // "go version" and platform, part of every key of something compiled
+	tooling  string              // the Go that compiles what is not Kubernetes; part of the keys
 
 	// What the steps have made: folders in the store.
 	module, kubernetes, support, etcd string
@@ -69,6 +69,7 @@ func build(ctx context.Context, h *host.Host, version string, o Options, say fun
 	if err := b.assemble(ctx, ref); err != nil {
 		return "", fmt.Errorf("build the node image of Kubernetes %s: %w", version, err)
 	}
+	forget(ctx, h, version, ref)
 	p.say("node image %s is ready", ref)
 	return ref, nil
 }
@@ -78,13 +79,7 @@ func (b *builder) pieces(ctx context.Context) error {
 	if err := b.stepModule(ctx); err != nil {
 		return err // first of all, and alone: it finds out whether the version can be had
 	}
-	m, err := systemMirror(ctx)
-	if err != nil {
-		return err
-	}
-	ready := b.progress.step("packages for building")
-	err = ensureBuilder(ctx, ready.note)
-	ready.end(err)
+	m, err := b.stepBuilder(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,6 +107,16 @@ func (b *builder) pieces(ctx context.Context) error {
 		return b.stepEtcd(ctx)
 	})
 	return g.Wait()
+}
+
+// stepBuilder makes this machine ready to build, and finds out where it gets its packages from.
+func (b *builder) stepBuilder(ctx context.Context) (m mirror, err error) {
+	s := b.progress.step("packages for building")
+	defer func() { s.end(err) }()
+	if err := ensureBuilder(ctx, s.note); err != nil {
+		return m, err
+	}
+	return systemMirror(ctx, s.note)
 }
 
 // stepModule makes the go.mod with which Kubernetes is built.
@@ -150,13 +155,13 @@ func (b *builder) stepModule(ctx context.Context) (err error) {
 	if b.env, err = toolchain(ctx, parsed); err != nil {
 		return err
 	}
-	out, err := run(ctx, b.module, b.env, nil, "go", "env", "GOVERSION", "GOARCH")
+	version, err := goVersion(ctx, b.module, b.env)
 	if err != nil {
-		return fmt.Errorf("ask for the version of Go: %w", err)
+		return err
 	}
-	b.goos = string(out)
-	b.keys["module"] = keyOf(string(mod), b.goos)
-	return nil
+	b.keys["module"] = keyOf(string(mod), version)
+	b.tooling, err = goVersion(ctx, "", []string{"GOTOOLCHAIN=local"})
+	return err
 }
 
 // goBuild compiles packages of the module in dir into bin and says now and then how far it is.
@@ -297,7 +302,7 @@ func (b *builder) stepRoot(ctx context.Context, name string, m mirror, variant s
 func (b *builder) stepTool(ctx context.Context, t tool) (dir string, err error) {
 	s := b.progress.step("%s %s", t.name, t.version)
 	defer func() { s.end(err) }()
-	key := keyOf(t.key(), b.goos)
+	key := keyOf(t.key(), b.tooling)
 	b.keysSet(t.name, key)
 	return b.store.get(t.name, key, func(dir string) error { return b.buildTool(ctx, s, t, dir) })
 }
@@ -335,7 +340,7 @@ func (b *builder) stepEtcd(ctx context.Context) (err error) {
 	version := string(want)
 	s := b.progress.step("etcd %s", version)
 	defer func() { s.end(err) }()
-	key := keyOf(etcdModule, version, b.goos)
+	key := keyOf(etcdModule, version, b.tooling)
 	b.keysSet("etcd", key)
 	b.etcd, err = b.store.get("etcd-"+version, key, func(dir string) error {
 		got, err := download(ctx, etcdModule+"@"+version)

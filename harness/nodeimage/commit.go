@@ -63,6 +63,19 @@ func commit(ctx context.Context, h *host.Host, base, images, ref, version, owner
 	return nil
 }
 
+// forget removes the images that earlier recipes made of this version, unless a container uses them: nothing asks for them any more.
+func forget(ctx context.Context, h *host.Host, version, keep string) {
+	out, err := runtimeCommand(ctx, h, "images", "--format", "{{.Repository}}:{{.Tag}}")
+	if err != nil {
+		return // they only take space
+	}
+	for _, ref := range strings.Fields(out) {
+		if strings.HasPrefix(ref, repository+":"+version+"-") && len(ref) == len(keep) && ref != keep {
+			_, _ = runtimeCommand(ctx, h, "rmi", ref)
+		}
+	}
+}
+
 // importImages puts an archive of images into the content store of a container's containerd, packed: a node unpacks what it runs.
 func importImages(ctx context.Context, h *host.Host, container, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, importPatience)

@@ -101,7 +101,7 @@ func kubernetesSource(ctx context.Context, version string) (*source, error) {
 	if d.Error != "" {
 		versions, err := served(ctx, "k8s.io/kubernetes")
 		if err != nil {
-			return nil, fmt.Errorf("Kubernetes %s cannot be fetched (%s), nor which versions there are: %w", version, d.Error, err)
+			return nil, fmt.Errorf("the module of Kubernetes %s cannot be fetched (%s), nor the list of versions: %w", version, d.Error, err)
 		}
 		for v := range digests {
 			versions = append(versions, v)
@@ -120,7 +120,7 @@ func kubernetesSource(ctx context.Context, version string) (*source, error) {
 	}
 	etcd, err := etcdRelease(os.DirFS(d.Dir))
 	if err != nil {
-		return nil, fmt.Errorf("Kubernetes %s: %w", version, err)
+		return nil, fmt.Errorf("the source of Kubernetes %s: %w", version, err)
 	}
 	return &source{dir: d.Dir, mod: mod, etcd: etcd}, nil
 }
@@ -168,18 +168,22 @@ func stagingVersions(ctx context.Context, version string, src *source, note func
 	return versions, nil
 }
 
-// servedNear is the served version of a module that is nearest to want, within its minor.
+// servedNear is the version of a module that is nearest to want, within its minor, and can be had.
 func servedNear(ctx context.Context, module, want string) (string, error) {
 	list, err := served(ctx, module)
 	if err != nil {
 		return "", err
 	}
-	list = slices.DeleteFunc(list, func(v string) bool { return v == want }) // listed, but an exact request just failed
-	v, ok := patchNear(want, list)
-	if !ok {
-		return "", fmt.Errorf("no version of %s near %s is served", module, want)
+	for _, v := range patchesNear(want, list) {
+		got, err := download(ctx, module+"@"+v)
+		if err != nil {
+			return "", err
+		}
+		if got[0].Error == "" {
+			return v, nil
+		}
 	}
-	return v, nil
+	return "", fmt.Errorf("no version of %s near %s is served", module, want)
 }
 
 func firstLine(s string) string {

@@ -71,24 +71,18 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestPatchNear(t *testing.T) {
+func TestPatchesNear(t *testing.T) {
 	tests := []struct {
 		want     string
 		versions []string
-		near     string
+		near     []string
 	}{
-		{"v0.31.14", []string{"v0.31.10", "v0.31.13", "v0.32.0"}, "v0.31.13"},
-		{"v0.28.5", []string{"v0.28.4", "v0.28.6", "v0.29.5"}, "v0.28.4"},
-		{"v0.28.5", []string{"v0.28.5-rc.0", "v0.28.9"}, "v0.28.9"},
-		{"v0.38.0-beta.0", []string{"v0.38.0-alpha.1", "v0.37.2"}, "v0.38.0-alpha.1"},
-		{"v0.30.1", []string{"v0.31.0"}, ""},
+		{"v0.31.14", []string{"v0.31.10", "v0.31.13", "v0.32.0"}, []string{"v0.31.13", "v0.31.15", "v0.31.12", "v0.31.16", "v0.31.11", "v0.31.17", "v0.31.10"}},
+		{"v0.28.1", []string{"v0.28.1", "v0.28.1-rc.0", "v0.29.1"}, []string{"v0.28.0", "v0.28.2", "v0.28.3", "v0.28.4", "v0.28.1-rc.0"}},
+		{"v0.38.0-beta.0", []string{"v0.38.0-alpha.1", "v0.37.2"}, []string{"v0.38.0", "v0.38.1", "v0.38.2", "v0.38.3", "v0.38.0-alpha.1"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.want, func(t *testing.T) {
-			near, ok := patchNear(tt.want, tt.versions)
-			assert.Equal(t, near, tt.near)
-			assert.Equal(t, ok, tt.near != "")
-		})
+		t.Run(tt.want, func(t *testing.T) { assert.DeepEqual(t, patchesNear(tt.want, tt.versions), tt.near) })
 	}
 }
 
@@ -195,7 +189,7 @@ func TestParseMirror(t *testing.T) {
 		"deb http://mirror.example/debian-security bookworm-security main\n")
 
 	_, err = parseMirror("Example|http://mirror.example/other|stable|main\n")
-	assert.ErrorContains(t, err, "no index of Debian or Ubuntu packages")
+	assert.ErrorIs(t, err, errNoMirror)
 }
 
 func TestSandboxImage(t *testing.T) {

@@ -19,21 +19,27 @@ type mirror struct {
 }
 
 // systemMirror reads the mirrors from the system's own apt configuration, leaving out what does not belong to the distribution.
-func systemMirror(ctx context.Context) (mirror, error) {
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		return mirror{}, errors.New("building a node image takes the packages of Debian or Ubuntu, and this system has no apt-get: " +
-			"build on such a system, or choose a version that can be pulled")
+func systemMirror(ctx context.Context, say func(string, ...any)) (mirror, error) {
+	read := func() (mirror, error) {
+		out, err := run(ctx, "", nil, nil, "apt-get", "indextargets", "--format", "$(ORIGIN)|$(SITE)|$(RELEASE)|$(COMPONENT)", "Created-By: Packages")
+		if err != nil {
+			return mirror{}, fmt.Errorf("read the system's package mirrors: %w", err)
+		}
+		return parseMirror(string(out))
 	}
-	out, err := run(ctx, "", nil, nil, "apt-get", "indextargets", "--format", "$(ORIGIN)|$(SITE)|$(RELEASE)|$(COMPONENT)", "Created-By: Packages")
-	if err != nil {
-		return mirror{}, fmt.Errorf("read the system's package mirrors: %w", err)
+	m, err := read()
+	if errors.Is(err, errNoMirror) && os.Geteuid() == 0 {
+		// Which distribution a mirror belongs to is in the lists, and a new machine has none.
+		say("reading the lists of packages")
+		if err := host.UpdatePackageLists(ctx); err != nil {
+			return mirror{}, err
+		}
+		m, err = read()
 	}
-	m, err := parseMirror(string(out))
-	if err != nil {
-		return mirror{}, fmt.Errorf("read the system's package mirrors: %w (apt-get update may help)", err)
-	}
-	return m, nil
+	return m, err
 }
+
+var errNoMirror = errors.New("the system's apt knows no mirror of Debian or Ubuntu (as root: apt-get update)")
 
 func parseMirror(targets string) (mirror, error) {
 	var m mirror
@@ -56,7 +62,7 @@ func parseMirror(targets string) (mirror, error) {
 		}
 	}
 	if m.suite == "" {
-		return m, errors.New("no index of Debian or Ubuntu packages is known")
+		return m, errNoMirror
 	}
 	for _, s := range order {
 		m.lines += fmt.Sprintf("deb %s %s %s\n", s.site, s.release, strings.Join(components[s], " "))
@@ -66,6 +72,10 @@ func parseMirror(targets string) (mirror, error) {
 
 // ensureBuilder installs what the building machine lacks, if it may.
 func ensureBuilder(ctx context.Context, say func(string, ...any)) error {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return errors.New("building a node image takes the packages of Debian or Ubuntu, and this system has no apt-get: " +
+			"build on such a system, or choose a version that can be pulled")
+	}
 	var missing []string
 	for _, p := range builderPackages {
 		out, err := exec.CommandContext(ctx, "dpkg-query", "-W", "-f", "${Status}", p).Output()

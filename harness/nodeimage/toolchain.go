@@ -15,16 +15,25 @@ func toolchain(ctx context.Context, m *modfile.File) ([]string, error) {
 	if m.Go == nil {
 		return nil, nil
 	}
-	out, err := run(ctx, "", []string{"GOTOOLCHAIN=local"}, nil, "go", "env", "GOVERSION")
+	out, err := goVersion(ctx, "", []string{"GOTOOLCHAIN=local"})
 	if err != nil {
-		return nil, fmt.Errorf("ask for the version of Go: %w", err)
+		return nil, err
 	}
-	have := goSemver(strings.TrimPrefix(strings.TrimSpace(string(out)), "go"))
+	have := goSemver(strings.TrimPrefix(strings.Fields(out)[0], "go"))
 	want := goSemver(m.Go.Version)
 	if semver.Compare(have, want) >= 0 {
 		return []string{"GOTOOLCHAIN=local"}, nil
 	}
 	return []string{"GOTOOLCHAIN=go" + m.Go.Version}, nil
+}
+
+// goVersion is the version of the go command in dir and the platform it compiles for.
+func goVersion(ctx context.Context, dir string, env []string) (string, error) {
+	out, err := run(ctx, dir, env, nil, "go", "env", "GOVERSION", "GOARCH")
+	if err != nil {
+		return "", fmt.Errorf("ask for the version of Go: %w", err)
+	}
+	return string(out), nil
 }
 
 // goSemver writes a version of Go ("1.26", "1.27rc1", "1.26.8") so that semver can compare it.

@@ -16,10 +16,10 @@ const oldest = "v1.28.0"
 // checkVersion refuses what is not one exact release.
 func checkVersion(version string) error {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
-		return fmt.Errorf("Kubernetes version %q: write an exact release such as %s", version, Default)
+		return fmt.Errorf("version %q of Kubernetes: write an exact release such as %s", version, Default)
 	}
 	if semver.Compare(version, oldest+"-0") < 0 {
-		return fmt.Errorf("Kubernetes version %s is older than %s, the first that podorder covers", version, oldest)
+		return fmt.Errorf("version %s of Kubernetes is older than %s, the first that podorder covers", version, oldest)
 	}
 	return nil
 }
@@ -77,27 +77,37 @@ func patchOf(version string) int {
 	return n
 }
 
-// patchNear picks the version of the same minor that is closest to want; an older one where two are equally close, and a prerelease only
-// where there is no release.
-func patchNear(want string, versions []string) (string, bool) {
-	best := ""
-	for _, v := range versions {
-		if !semver.IsValid(v) || semver.MajorMinor(v) != semver.MajorMinor(want) {
-			continue
-		}
-		if best == "" || closer(want, v, best) {
-			best = v
+// guesses is how many patches to either side are tried although no list has them: lists omit some versions that can be had.
+const guesses = 3
+
+// patchesNear orders the versions of the same minor as want, without want itself, by how well they can stand in for it: releases before
+// prereleases, the nearest patch first, the older one where two are equally near. Beside those in versions it has the patches next to want.
+func patchesNear(want string, versions []string) []string {
+	var near []string
+	add := func(v string) {
+		if semver.IsValid(v) && v != want && semver.MajorMinor(v) == semver.MajorMinor(want) && !slices.Contains(near, v) {
+			near = append(near, v)
 		}
 	}
-	return best, best != ""
+	for _, v := range versions {
+		add(v)
+	}
+	for patch := max(0, patchOf(want)-guesses); patch <= patchOf(want)+guesses; patch++ {
+		add(fmt.Sprintf("%s.%d", semver.MajorMinor(want), patch))
+	}
+	slices.SortFunc(near, func(a, b string) int {
+		return cmp.Or(
+			cmp.Compare(prereleaseRank(a), prereleaseRank(b)),
+			cmp.Compare(distance(patchOf(a), patchOf(want)), distance(patchOf(b), patchOf(want))),
+			semver.Compare(a, b),
+		)
+	})
+	return near
 }
 
-func closer(want, v, than string) bool {
-	if a, b := semver.Prerelease(v) == "", semver.Prerelease(than) == ""; a != b {
-		return a
+func prereleaseRank(v string) int {
+	if semver.Prerelease(v) == "" {
+		return 0
 	}
-	if a, b := distance(patchOf(v), patchOf(want)), distance(patchOf(than), patchOf(want)); a != b {
-		return a < b
-	}
-	return semver.Compare(v, than) < 0
+	return 1
 }

@@ -65,6 +65,10 @@ func (r Result) what() string {
 		return strings.Join(v.Unmodelled, ", ")
 	}
 	reason, _, _ := strings.Cut(v.Reason, "\n")
+	const most = 100
+	if r := []rune(reason); len(r) > most {
+		return string(r[:most]) + "…"
+	}
 	return reason
 }
 

@@ -61,6 +61,9 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet string) (re
 	if rec.trace != nil && rec.trace.Header.Kubelet != "" {
 		res.Kubelet = rec.trace.Header.Kubelet
 	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx) // what that broke is of no interest
+	}
 	res.Verdict = judge(c, rec.trace, err)
 	// A run that is being interrupted has no time for it.
 	if !res.Verdict.Outcome.Green() && rec.evidence != nil && ctx.Err() == nil {

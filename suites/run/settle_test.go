@@ -187,6 +187,24 @@ func TestSettlePanic(t *testing.T) {
 	assert.NilError(t, err)
 }
 
+// TestSettleInterrupted: the reason is what interrupted the run, not what that
+// broke, and no time is spent on evidence.
+func TestSettleInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	record := saved(t, recording(ordered[:4]...), errors.New("connection lost"), func(context.Context) error {
+		t.Error("an interrupted run collects no evidence")
+		return nil
+	})
+	s, _ := suiteFor(t, func(ctx context.Context, c fixtures.Case, dir string) (recorded, error) {
+		cancel(errInterrupted)
+		return record(ctx, c, dir)
+	})
+	res := s.settle(ctx, caseByID(t, startup), "v1.37.2")
+	assert.Equal(t, res.Verdict.Outcome, reference.Inconclusive)
+	assert.Check(t, is.Contains(res.Verdict.Reason, errInterrupted.Error()))
+	assert.Check(t, !strings.Contains(res.Verdict.Reason, "connection lost"))
+}
+
 // TestSettleUnsaved: what cannot be saved must not pass.
 func TestSettleUnsaved(t *testing.T) {
 	s, _ := suiteFor(t, saved(t, recording(ordered...), nil, nil))

@@ -59,6 +59,7 @@ func (s *Suite) main(m *testing.M, cfg *envconf.Config) (status int) {
 	}
 	end := shutdown.New(context.Background(), shutdown.Options{Timeout: timeout, Output: s.progress.Live()})
 	defer end.Recover()
+	endWithGo()
 	status = s.through(end, m, cfg)
 	return end.End(status)
 }

@@ -24,6 +24,11 @@ func (r *Recording) Evidence(ctx context.Context) error {
 		errs = append(errs, r.saveYAML("pod-last-seen.yaml", r.pod))
 	}
 	if len(r.events) > 0 {
+		for i, e := range r.events {
+			e = e.DeepCopy()
+			e.ManagedFields = nil // who wrote which field helps nobody
+			r.events[i] = e
+		}
 		errs = append(errs, r.saveYAML("events.yaml", r.events))
 	}
 	if n, ok := r.cluster.Node(r.Node); ok && n.Access() {

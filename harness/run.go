@@ -66,7 +66,7 @@ type Recording struct {
 
 // Run runs a case and returns what it recorded, saved and read back. The steps that the case leaves out are done as well: the Pod is applied first, and
 // deleted and awaited to be gone at the end. With an error, the recording, if not nil, holds what there was until then; a step that was not fulfilled is
-// a *record.AwaitError. When the context ends, the recording ends at once and the Pod is left to the cleanup of its namespace.
+// a *record.AwaitError. A case that restarts the kubelet gets its nodes for itself; pin it to one (Options.Node) to let others go on elsewhere. When the context ends, the recording ends at once and the Pod is left to the cleanup of its namespace.
 //
 // The namespace of the case goes in the background; Cluster.Cleanup, at the end of all runs, waits until the last of them is gone. What becomes of it
 // decides nothing.
@@ -108,6 +108,19 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 		}
 		pod.Spec.NodeSelector[corev1.LabelHostname] = nodes[0].hostname
 	}
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.name)
+	}
+	alone := disturbs(c.Steps)
+	if alone {
+		o.Progress("waiting until no other case runs, because this one restarts the kubelet")
+	}
+	giveBack, err := cl.Use(ctx, names, alone)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	r := &runner{
 		Recording: &Recording{
 			Dir: o.Dir, Manifest: filepath.Join(o.Dir, "pod.yaml"), Namespace: namespaceName(o.Namespace, c.ID), Started: time.Now(), cluster: cl,

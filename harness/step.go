@@ -61,6 +61,11 @@ func target(a trace.Act, want string) error {
 	return nil
 }
 
+// disturbs reports whether steps change the node under the Pods of other cases.
+func disturbs(steps []fixtures.Step) bool {
+	return slices.ContainsFunc(steps, func(s fixtures.Step) bool { return s.Act != nil && s.Act.Name == trace.ActRestart })
+}
+
 // steps does and awaits what the case says.
 func (r *runner) steps(ctx context.Context) error {
 	first := slices.IndexFunc(r.c.Steps, func(s fixtures.Step) bool { return s.Act != nil && s.Act.Name == trace.ActApply })

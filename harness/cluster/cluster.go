@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -37,7 +38,8 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	helpers map[string]*helperSlot
-	system  string // the namespace of the helpers; empty until there is one
+	uses    map[string]*semaphore.Weighted // of nodes
+	system  string                         // the namespace of the helpers; empty until there is one
 }
 
 // Node is one node that can run Pods.
@@ -164,6 +166,43 @@ func (n Node) bound(ctx context.Context) nodes.Node { return boundNode{n.contain
 
 func (n boundNode) Command(name string, args ...string) kindexec.Cmd {
 	return n.Node.CommandContext(n.ctx, name, args...)
+}
+
+// everyone is the number of runs that may use a node at once, and the weight of one that wants it for itself. It is no limit in practice.
+const everyone = 1 << 20
+
+// Use takes nodes for a run, together with other runs, or alone where the run disturbs whatever else is there. It waits for its turn, and
+// the context bounds that. The function that it returns gives the nodes back.
+func (c *Cluster) Use(ctx context.Context, nodes []string, alone bool) (func(), error) {
+	weight := int64(1)
+	if alone {
+		weight = everyone
+	}
+	var held []*semaphore.Weighted
+	release := func() {
+		for _, s := range held {
+			s.Release(weight)
+		}
+	}
+	// Everybody takes them in the same order, so that no two wait for each other.
+	for _, node := range slices.Sorted(slices.Values(nodes)) {
+		c.mu.Lock()
+		if c.uses == nil {
+			c.uses = map[string]*semaphore.Weighted{}
+		}
+		s := c.uses[node]
+		if s == nil {
+			s = semaphore.NewWeighted(everyone)
+			c.uses[node] = s
+		}
+		c.mu.Unlock()
+		if err := s.Acquire(ctx, weight); err != nil {
+			release()
+			return nil, fmt.Errorf("waiting for a turn on node %s: %w", node, context.Cause(ctx))
+		}
+		held = append(held, s)
+	}
+	return release, nil
 }
 
 // usable reports whether a node can run the Pods of cases.

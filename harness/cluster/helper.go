@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/klog/v2"
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/podorder/podorder/harness/internal/listwatch"
@@ -260,6 +261,8 @@ func (c *Cluster) Exec(ctx context.Context, h *Helper, command []string, stdin i
 	if err != nil {
 		return fmt.Errorf("connecting to Pod %s/%s: %w", h.Namespace, h.Pod, err)
 	}
+	// client-go also prints what it returns.
+	ctx = klog.NewContext(ctx, klog.Logger{})
 	if err := e.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: stdout, Stderr: stderr}); err != nil {
 		return fmt.Errorf("running %s in Pod %s/%s: %w", command[0], h.Namespace, h.Pod, err)
 	}

@@ -22,6 +22,9 @@ func (p *Provider) takeUp(ctx context.Context, name, print string) (_ *lock, reu
 	l, err := tryLock(keepLock(p.state, name))
 	alone := err == nil
 	if errors.Is(err, errLocked) {
+		l, err = tryShareLock(keepLock(p.state, name))
+	}
+	if errors.Is(err, errLocked) {
 		p.o.Progress("waiting for another run that creates cluster %s", name)
 		l, err = shareLock(ctx, keepLock(p.state, name))
 	}

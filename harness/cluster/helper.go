@@ -223,7 +223,13 @@ func (c *Cluster) removeNamespaces(ctx context.Context, labels string) error {
 	if err != nil {
 		return fmt.Errorf("listing the namespaces of this run: %w", err)
 	}
+	// What an interrupted run left is thrown away, so nobody waits out its grace periods. A second still lets the kubelet see the containers
+	// end before the objects go.
+	second := int64(1)
 	for _, ns := range list.Items {
+		if err := c.Client.CoreV1().Pods(ns.Name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &second}, metav1.ListOptions{}); err != nil {
+			return fmt.Errorf("deleting the Pods of namespace %s: %w", ns.Name, err)
+		}
 		if err := c.DeleteNamespace(ctx, ns.Name); err != nil {
 			return err
 		}

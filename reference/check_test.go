@@ -104,6 +104,35 @@ func TestReversedLogAgainstOrderedPod(t *testing.T) {
 	assert.Equal(t, v.Rule, "hooks/poststart-blocks-next")
 }
 
+// Recorded on a real node whose kubelet v1.37.2 was changed to run postStart
+// hooks in the background: not one line of it is made up.
+func TestRecordedWrongKubelet(t *testing.T) {
+	for name, want := range map[string]reference.Verdict{
+		"poststart-blocks":          {Rule: "hooks/poststart-blocks-next", Line: 22, Log: "container1#0 / post start hook: tick 3"},
+		"poststart-blocks-reversed": {Rule: "status/between-syncs", Line: 34, Log: "container1#0 / post start hook: begin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join("testdata", "background-hook", name)
+			manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
+			assert.NilError(t, err)
+			pod, err := reference.ParsePod(manifest)
+			assert.NilError(t, err)
+			f, err := os.Open(filepath.Join(dir, "trace.jsonl"))
+			assert.NilError(t, err)
+			defer f.Close()
+			tr, err := trace.Read(f)
+			assert.NilError(t, err)
+			k, err := reference.ParseKubelet(tr.Header.Kubelet)
+			assert.NilError(t, err)
+			v := reference.Check(k, pod, tr)
+			assert.Equal(t, v.Outcome, reference.Violation)
+			assert.Equal(t, v.Rule, want.Rule)
+			assert.Equal(t, v.Line, want.Line)
+			assert.Assert(t, strings.HasSuffix(v.Log, want.Log), v.Log)
+		})
+	}
+}
+
 func TestContainer2BeforeTheHooksLastLine(t *testing.T) {
 	pod, tr, k := recorded(t, "S1", "v1.28.5")
 	lines := logOf(t, tr)

@@ -98,7 +98,7 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	if err := checkSteps(c.Steps, cl.Access()); err != nil {
 		return nil, err
 	}
-	nodes, err := candidates(ctx, cl, o.Node)
+	all, nodes, err := nodesNow(ctx, cl, o.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 		Recording: &Recording{
 			Dir: o.Dir, Manifest: filepath.Join(o.Dir, "pod.yaml"), Namespace: namespaceName(o.Namespace, c.ID), Started: time.Now(), cluster: cl,
 		},
-		cl: cl, c: c, o: o, pod: pod, nodes: nodes,
+		cl: cl, c: c, o: o, pod: pod, all: all, nodes: nodes,
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -172,35 +172,40 @@ func namespaceName(prefix, id string) string {
 	return strings.TrimRight(name, "-") + "-" + strings.ToLower(rand.Text()[:5])
 }
 
-// candidate is a node on which the Pod may run, as it is now.
-type candidate struct {
+// nodeNow is a node as it is now.
+type nodeNow struct {
 	name, hostname   string
 	kubelet, runtime string
 }
 
-// candidates asks for the nodes anew, because a kubelet may have been replaced since the cluster was opened.
-func candidates(ctx context.Context, cl *cluster.Cluster, pin string) ([]candidate, error) {
+// nodesNow asks for the nodes anew, because a kubelet may have been replaced since the cluster was opened. It returns all of them, and those on
+// which the Pod may run as far as can be told: a Pod that tolerates more, or asks for less, is the scheduler's business.
+func nodesNow(ctx context.Context, cl *cluster.Cluster, pin string) (all, candidates []nodeNow, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
 	list, err := cl.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("listing nodes: %w", err)
+		return nil, nil, fmt.Errorf("listing nodes: %w", err)
 	}
-	var all []candidate
+	var names []string
 	for _, n := range list.Items {
-		if _, ok := cl.Node(n.Name); !ok || pin != "" && n.Name != pin {
+		now := nodeNow{n.Name, n.Labels[corev1.LabelHostname], n.Status.NodeInfo.KubeletVersion, n.Status.NodeInfo.ContainerRuntimeVersion}
+		all = append(all, now)
+		if !cluster.TakesPods(&n) {
 			continue
 		}
-		all = append(all, candidate{n.Name, n.Labels[corev1.LabelHostname], n.Status.NodeInfo.KubeletVersion, n.Status.NodeInfo.ContainerRuntimeVersion})
-	}
-	if len(all) == 0 {
-		var names []string
-		for _, n := range cl.Nodes {
-			names = append(names, n.Name)
+		names = append(names, n.Name)
+		if pin == "" || n.Name == pin {
+			candidates = append(candidates, now)
 		}
-		return nil, fmt.Errorf("no node %s that takes Pods; there are: %s", pin, strings.Join(names, ", "))
 	}
-	return all, nil
+	switch {
+	case len(names) == 0:
+		return nil, nil, errors.New("no node of the cluster is ready and takes Pods")
+	case len(candidates) == 0:
+		return nil, nil, fmt.Errorf("no node %q is ready and takes Pods; these do: %s", pin, strings.Join(names, ", "))
+	}
+	return all, candidates, nil
 }
 
 // runner is one run under way.
@@ -210,7 +215,8 @@ type runner struct {
 	c     fixtures.Case
 	o     Options
 	pod   *corev1.Pod
-	nodes []candidate
+	all   []nodeNow
+	nodes []nodeNow // on which the Pod may run
 
 	rec     *record.Recorder
 	applied bool
@@ -316,15 +322,15 @@ func (r *runner) finish(ctx context.Context) error {
 // header is the first line of the trace.
 func (r *runner) header(node string) (trace.Header, bool) {
 	n, same := r.nodes[0], true
-	for _, m := range r.nodes[1:] {
+	for _, m := range r.all {
 		same = same && m.kubelet == n.kubelet && m.runtime == n.runtime
 	}
 	if node != "" {
-		i := slices.IndexFunc(r.nodes, func(m candidate) bool { return m.name == node })
+		i := slices.IndexFunc(r.all, func(m nodeNow) bool { return m.name == node })
 		if i < 0 {
 			return trace.Header{}, false
 		}
-		n, same = r.nodes[i], true
+		n, same = r.all[i], true
 	}
 	return trace.Header{Case: r.c.ID, Kubernetes: r.cl.Version, Kubelet: n.kubelet, Runtime: n.runtime}, same
 }

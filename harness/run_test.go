@@ -2,10 +2,14 @@ package harness
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/harness/cluster"
@@ -79,17 +83,17 @@ func TestNamespaceNamesAreValid(t *testing.T) {
 }
 
 func TestTheHeaderIsKnownAtOnceWhereAllNodesAreAlike(t *testing.T) {
-	a := candidate{name: "a", kubelet: "v1.37.2", runtime: "containerd://2.3.5"}
-	b := candidate{name: "b", kubelet: "v1.28.5", runtime: "containerd://2.3.5"}
+	a := nodeNow{name: "a", kubelet: "v1.37.2", runtime: "containerd://2.3.5"}
+	b := nodeNow{name: "b", kubelet: "v1.28.5", runtime: "containerd://2.3.5"}
 	like := a
 	like.name = "c"
-	r := &runner{nodes: []candidate{a, like}}
+	r := &runner{all: []nodeNow{a, like}, nodes: []nodeNow{a, like}}
 	r.cl = &cluster.Cluster{Version: "v1.37.2"}
 	h, known := r.header("")
 	assert.Assert(t, known)
 	assert.Equal(t, h.Kubelet, "v1.37.2")
 
-	r.nodes = []candidate{a, b}
+	r.all = []nodeNow{a, b}
 	_, known = r.header("")
 	assert.Assert(t, !known)
 	h, known = r.header("b")
@@ -97,4 +101,34 @@ func TestTheHeaderIsKnownAtOnceWhereAllNodesAreAlike(t *testing.T) {
 	assert.Equal(t, h.Kubelet, "v1.28.5")
 	_, known = r.header("x")
 	assert.Assert(t, !known, "a node that was not there")
+}
+
+func TestTheNodesThatAPodMayRunOn(t *testing.T) {
+	ready := corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}
+	tainted := corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}}
+	node := func(name string, spec corev1.NodeSpec, status corev1.NodeStatus) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec, Status: status}
+	}
+	cl := &cluster.Cluster{Client: fake.NewClientset(
+		node("control-plane", tainted, ready), node("cordoned", corev1.NodeSpec{Unschedulable: true}, ready),
+		node("starting", corev1.NodeSpec{}, corev1.NodeStatus{}), node("worker1", corev1.NodeSpec{}, ready), node("worker2", corev1.NodeSpec{}, ready),
+	)}
+	names := func(nodes []nodeNow) string {
+		var s []string
+		for _, n := range nodes {
+			s = append(s, n.name)
+		}
+		return strings.Join(s, " ")
+	}
+	all, some, err := nodesNow(t.Context(), cl, "")
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 5)
+	assert.Equal(t, names(some), "worker1 worker2")
+	_, some, err = nodesNow(t.Context(), cl, "worker2")
+	assert.NilError(t, err)
+	assert.Equal(t, names(some), "worker2")
+	_, _, err = nodesNow(t.Context(), cl, "control-plane")
+	assert.Error(t, err, `no node "control-plane" is ready and takes Pods; these do: worker1, worker2`)
+	_, _, err = nodesNow(t.Context(), &cluster.Cluster{Client: fake.NewClientset()}, "")
+	assert.Error(t, err, "no node of the cluster is ready and takes Pods")
 }

@@ -29,7 +29,7 @@ type Cluster struct {
 	Client     kubernetes.Interface
 	// Version is that of the API server, "v1.37.2".
 	Version string
-	// Nodes are those that can run Pods, by name.
+	// Nodes are all nodes, by name.
 	Nodes []Node
 	// Owner marks what this run makes in the cluster.
 	Owner Owner
@@ -42,7 +42,7 @@ type Cluster struct {
 	system  string                         // the namespace of the helpers; empty until there is one
 }
 
-// Node is one node that can run Pods.
+// Node is one node, as it was when the cluster was opened.
 type Node struct {
 	Name string
 	// Kubelet and Runtime are versions as the node reports them: "v1.37.2", "containerd://2.3.5".
@@ -205,8 +205,8 @@ func (c *Cluster) Use(ctx context.Context, nodes []string, alone bool) (func(), 
 	return release, nil
 }
 
-// usable reports whether a node can run the Pods of cases.
-func usable(n *corev1.Node) bool {
+// TakesPods reports whether a node is ready and takes Pods that tolerate nothing in particular.
+func TakesPods(n *corev1.Node) bool {
 	if n.Spec.Unschedulable || notReady(n) != "" {
 		return false
 	}

@@ -69,9 +69,6 @@ func open(ctx context.Context, kubeconfig, contextName string, patience time.Dur
 	if err := c.look(ctx); err != nil {
 		return nil, fmt.Errorf("cluster of context %q at %s does not answer: %w", name, cfg.Host, err)
 	}
-	if len(c.Nodes) == 0 {
-		return nil, fmt.Errorf("cluster of context %q has no node that is ready and takes ordinary Pods", name)
-	}
 	return c, nil
 }
 
@@ -86,10 +83,8 @@ func (c *Cluster) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
-	for i := range list.Items {
-		if n := &list.Items[i]; usable(n) {
-			c.Nodes = append(c.Nodes, Node{Name: n.Name, Kubelet: n.Status.NodeInfo.KubeletVersion, Runtime: n.Status.NodeInfo.ContainerRuntimeVersion})
-		}
+	for _, n := range list.Items {
+		c.Nodes = append(c.Nodes, Node{Name: n.Name, Kubelet: n.Status.NodeInfo.KubeletVersion, Runtime: n.Status.NodeInfo.ContainerRuntimeVersion})
 	}
 	slices.SortFunc(c.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
 	return nil

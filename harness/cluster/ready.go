@@ -26,7 +26,7 @@ type ReadyOptions struct {
 	// Nodes is how many nodes there must be at least.
 	Nodes    int
 	Progress func(format string, args ...any)
-	// NodesReady, if set, is called once all nodes are ready.
+	// NodesReady, if set, is called once the Ready condition of all nodes is True.
 	NodesReady func()
 }
 
@@ -49,13 +49,15 @@ func waitReady(ctx context.Context, client kubernetes.Interface, o ReadyOptions)
 		return err
 	}
 	o.Progress("waiting for %d node(s) to be Ready", o.Nodes)
+	said := false
 	if err := await(ctx, "all nodes to be Ready", nodeSource(client), func(seen objects) (bool, string) {
+		if !said && o.NodesReady != nil && conditionsTrue(seen, o.Nodes) {
+			said = true
+			o.NodesReady()
+		}
 		return nodesReady(seen, o.Nodes)
 	}); err != nil {
 		return err
-	}
-	if o.NodesReady != nil {
-		o.NodesReady()
 	}
 	if err := WaitServiceAccount(ctx, client, metav1.NamespaceDefault); err != nil {
 		return err
@@ -179,6 +181,18 @@ func await(ctx context.Context, what string, s listwatch.Source, check func(obje
 	return nil
 }
 
+// conditionsTrue reports whether all nodes say that they are ready, which is what kind's own check looks at.
+func conditionsTrue(seen objects, want int) bool {
+	for _, o := range seen {
+		if !slices.ContainsFunc(o.(*corev1.Node).Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		}) {
+			return false
+		}
+	}
+	return len(seen) >= want
+}
+
 func nodesReady(seen objects, want int) (bool, string) {
 	var amiss []string
 	if len(seen) < want {
@@ -192,8 +206,14 @@ func nodesReady(seen objects, want int) (bool, string) {
 	return len(amiss) == 0, strings.Join(amiss, ", ")
 }
 
-// notReady returns why a node is not ready; empty if it is.
+// notReady returns why a node is not ready; empty if it is. The taints of a node that was not ready go some time after it is, and keep Pods away
+// until then.
 func notReady(n *corev1.Node) string {
+	for _, t := range n.Spec.Taints {
+		if t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable || t.Key == corev1.TaintNodeNetworkUnavailable {
+			return "taint " + t.Key
+		}
+	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			if c.Status == corev1.ConditionTrue {

@@ -41,9 +41,16 @@ func TestWhatIsNotReadyIsNamed(t *testing.T) {
 		objects []runtime.Object
 		want    string
 	}{
-		"no node":         {nil, "waiting for all nodes to be Ready: watching Nodes: out of patience; last seen: 0 of 2 nodes"},
-		"a missing node":  {[]runtime.Object{node("a", corev1.ConditionTrue)}, "last seen: 1 of 2 nodes"},
-		"a node":          {[]runtime.Object{node("a", corev1.ConditionTrue), node("b", corev1.ConditionFalse)}, "last seen: b: KubeletNotReady no network"},
+		"no node":        {nil, "waiting for all nodes to be Ready: watching Nodes: out of patience; last seen: 0 of 2 nodes"},
+		"a missing node": {[]runtime.Object{node("a", corev1.ConditionTrue)}, "last seen: 1 of 2 nodes"},
+		"a node":         {[]runtime.Object{node("a", corev1.ConditionTrue), node("b", corev1.ConditionFalse)}, "last seen: b: KubeletNotReady no network"},
+		"a taint that has not gone yet": {
+			[]runtime.Object{node("a", "True"), &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: "b"}, Status: node("b", "True").Status,
+				Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}},
+			}},
+			"last seen: b: taint node.kubernetes.io/not-ready",
+		},
 		"service account": {[]runtime.Object{node("a", "True"), node("b", "True")}, "waiting for the default service account of namespace default"},
 		"kube-proxy": {
 			[]runtime.Object{node("a", "True"), node("b", "True"), account, daemonSet(1)},

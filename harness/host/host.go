@@ -33,6 +33,7 @@ type Host struct {
 	private string // private folder with containers.conf; empty where none is needed
 	notes   []string
 
+	noInstall  bool // no package may be installed
 	madeFolder bool // modulesFolder was missing and has been made
 }
 
@@ -71,7 +72,7 @@ func detect(ctx context.Context, o Options, f facts) (_ *Host, err error) {
 	for _, name := range names {
 		h, err := try(ctx, name, f, probe)
 		if err == nil {
-			h.notes = tried
+			h.notes, h.noInstall = tried, o.NoInstall
 			return h, nil
 		}
 		if ctx.Err() != nil {
@@ -89,12 +90,12 @@ func detect(ctx context.Context, o Options, f facts) (_ *Host, err error) {
 		advice = refused
 	} else if advice == "" && slices.Contains(names, "podman") {
 		// Docker and nerdctl need a daemon, which takes a change of the system; Podman needs none.
-		if err := InstallPackages(ctx, progress, []string{"podman"}, podmanPackages[1:]...); err != nil {
+		if err := install(ctx, progress, []string{"podman"}, podmanPackages[1:]...); err != nil {
 			return nil, fmt.Errorf("no container runtime here can run kind nodes (%s), and installing Podman failed: %w", strings.Join(tried, "; "), err)
 		}
 		h, err := try(ctx, "podman", f, probe)
 		if err == nil {
-			h.notes = tried
+			h.notes, h.noInstall = tried, o.NoInstall
 			return h, nil
 		}
 		tried = append(tried, "podman, just installed: "+err.Error())

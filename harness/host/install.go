@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,9 +15,17 @@ import (
 // find each other by name. Those that a release of the distribution does not have are left out.
 var podmanPackages = []string{"podman", "runc", "conmon", "netavark", "aardvark-dns", "iptables"}
 
-// InstallPackages installs packages of Debian or Ubuntu, as root, with the mirrors that the system is configured for, and says so. Packages
-// named in optional are left out where the distribution does not have them.
-func InstallPackages(ctx context.Context, progress func(string, ...any), packages []string, optional ...string) error {
+// InstallPackages installs packages of Debian or Ubuntu with the mirrors that the system is configured for, and says so. It refuses, naming
+// the command to run, where [Options.NoInstall] was given or the user is not root.
+func (h *Host) InstallPackages(ctx context.Context, progress func(format string, args ...any), packages ...string) error {
+	if h.noInstall || h.facts.uid != 0 || !h.facts.debian() {
+		return fmt.Errorf("packages are missing; on Debian or Ubuntu, as root: apt-get install %s", strings.Join(packages, " "))
+	}
+	return install(ctx, progress, packages)
+}
+
+// install installs packages as root. Those named in optional are left out where the distribution does not have them.
+func install(ctx context.Context, progress func(string, ...any), packages []string, optional ...string) error {
 	known := func(p string) bool {
 		out, err := exec.CommandContext(ctx, "apt-cache", "policy", p).Output()
 		return err == nil && bytes.Contains(out, []byte("Candidate:")) && !bytes.Contains(out, []byte("Candidate: (none)"))
@@ -26,13 +35,13 @@ func InstallPackages(ctx context.Context, progress func(string, ...any), package
 	for _, p := range packages {
 		if !known(p) {
 			// The lists of a new machine are empty, or older than what the mirrors serve.
-			if err := UpdatePackageLists(ctx); err != nil {
+			if err := aptGet(ctx, "update"); err != nil {
 				return err
 			}
 			break
 		}
 	}
-	install := func() error {
+	attempt := func() error {
 		args := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
 		for _, p := range optional {
 			if known(p) {
@@ -41,12 +50,12 @@ func InstallPackages(ctx context.Context, progress func(string, ...any), package
 		}
 		return aptGet(ctx, args...)
 	}
-	if err := install(); err != nil {
+	if err := attempt(); err != nil {
 		// A mirror drops packages that have been replaced since the lists were read.
-		if err := UpdatePackageLists(ctx); err != nil {
+		if err := aptGet(ctx, "update"); err != nil {
 			return err
 		}
-		if err := install(); err != nil {
+		if err := attempt(); err != nil {
 			return err
 		}
 	}
@@ -54,8 +63,13 @@ func InstallPackages(ctx context.Context, progress func(string, ...any), package
 	return nil
 }
 
-// UpdatePackageLists reads the lists of the distribution's packages anew, as root.
-func UpdatePackageLists(ctx context.Context) error { return aptGet(ctx, "update") }
+// UpdatePackageLists reads the lists of the distribution's packages anew. It refuses as [Host.InstallPackages] does.
+func (h *Host) UpdatePackageLists(ctx context.Context) error {
+	if h.noInstall || h.facts.uid != 0 || !h.facts.debian() {
+		return errors.New("the lists of packages are missing; on Debian or Ubuntu, as root: apt-get update")
+	}
+	return aptGet(ctx, "update")
+}
 
 func aptGet(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "DPkg::Lock::Timeout=300"}, args...)...)

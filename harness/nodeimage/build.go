@@ -48,7 +48,11 @@ const buildSteps = 9
 // build makes the image and returns its reference.
 func build(ctx context.Context, h *host.Host, version string, o Options, say func(string, ...any)) (string, error) {
 	p := &progress{print: say, start: time.Now(), total: buildSteps + len(tools)}
-	s, err := openStore(ctx, o.CacheDir, func() { p.say("waiting for another build to finish (%s)", "it holds the lock of the cache") })
+	// Before it waits for anything: whether the version can be had at all.
+	if _, err := kubernetesSource(ctx, version); err != nil {
+		return "", err
+	}
+	s, err := openStore(ctx, o.CacheDir, func() { p.say("waiting for another build to finish: it holds the lock of the cache") })
 	if err != nil {
 		return "", err
 	}
@@ -113,10 +117,10 @@ func (b *builder) pieces(ctx context.Context) error {
 func (b *builder) stepBuilder(ctx context.Context) (m mirror, err error) {
 	s := b.progress.step("packages for building")
 	defer func() { s.end(err) }()
-	if err := ensureBuilder(ctx, s.note); err != nil {
+	if err := ensureBuilder(ctx, b.host, s.note); err != nil {
 		return m, err
 	}
-	return systemMirror(ctx, s.note)
+	return systemMirror(ctx, b.host, s.note)
 }
 
 // stepModule makes the go.mod with which Kubernetes is built.

@@ -79,9 +79,26 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string {
 	text := fmt.Sprintf("Kubernetes %s cannot be had: no published node image is pinned for it, and its module is not served (%s)", e.Version, e.Why)
 	if len(e.Nearest) > 0 {
-		text += "; the nearest that can be had: " + strings.Join(e.Nearest, " ")
+		text += "; the nearest that can be had: " + strings.Join(e.Nearest, ", ")
 	}
 	return text
+}
+
+// unavailable is the error for a version that cannot be had, where the module proxy has the versions in served.
+func unavailable(version, why string, served []string) *UnavailableError {
+	all := slices.DeleteFunc(slices.Clone(served), func(v string) bool { return semver.Compare(v, oldest) < 0 })
+	for v := range digests {
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	near := nearest(version, all, 6)
+	for i, v := range near {
+		if !slices.Contains(served, v) {
+			near[i] += " (by pulling only)"
+		}
+	}
+	return &UnavailableError{Version: version, Nearest: near, Why: why}
 }
 
 // source is the module of one Kubernetes version.
@@ -103,12 +120,7 @@ func kubernetesSource(ctx context.Context, version string) (*source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the module of Kubernetes %s cannot be fetched (%s), nor the list of versions: %w", version, d.Error, err)
 		}
-		for v := range digests {
-			versions = append(versions, v)
-		}
-		versions = slices.DeleteFunc(versions, func(v string) bool { return semver.Compare(v, oldest) < 0 })
-		slices.Sort(versions)
-		return nil, &UnavailableError{Version: version, Nearest: nearest(version, slices.Compact(versions), 6), Why: firstLine(d.Error)}
+		return nil, unavailable(version, firstLine(d.Error), versions)
 	}
 	b, err := os.ReadFile(d.GoMod)
 	if err != nil {

@@ -19,7 +19,7 @@ type mirror struct {
 }
 
 // systemMirror reads the mirrors from the system's own apt configuration, leaving out what does not belong to the distribution.
-func systemMirror(ctx context.Context, say func(string, ...any)) (mirror, error) {
+func systemMirror(ctx context.Context, h *host.Host, say func(string, ...any)) (mirror, error) {
 	read := func() (mirror, error) {
 		out, err := run(ctx, "", nil, nil, "apt-get", "indextargets", "--format", "$(ORIGIN)|$(SITE)|$(RELEASE)|$(COMPONENT)", "Created-By: Packages")
 		if err != nil {
@@ -28,10 +28,10 @@ func systemMirror(ctx context.Context, say func(string, ...any)) (mirror, error)
 		return parseMirror(string(out))
 	}
 	m, err := read()
-	if errors.Is(err, errNoMirror) && os.Geteuid() == 0 {
+	if errors.Is(err, errNoMirror) {
 		// Which distribution a mirror belongs to is in the lists, and a new machine has none.
 		say("reading the lists of packages")
-		if err := host.UpdatePackageLists(ctx); err != nil {
+		if err := h.UpdatePackageLists(ctx); err != nil {
 			return mirror{}, err
 		}
 		m, err = read()
@@ -39,7 +39,7 @@ func systemMirror(ctx context.Context, say func(string, ...any)) (mirror, error)
 	return m, err
 }
 
-var errNoMirror = errors.New("the system's apt knows no mirror of Debian or Ubuntu (as root: apt-get update)")
+var errNoMirror = errors.New("the system's apt knows no mirror of Debian or Ubuntu")
 
 func parseMirror(targets string) (mirror, error) {
 	var m mirror
@@ -71,7 +71,7 @@ func parseMirror(targets string) (mirror, error) {
 }
 
 // ensureBuilder installs what the building machine lacks, if it may.
-func ensureBuilder(ctx context.Context, say func(string, ...any)) error {
+func ensureBuilder(ctx context.Context, h *host.Host, say func(string, ...any)) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return errors.New("building a node image takes the packages of Debian or Ubuntu, and this system has no apt-get: " +
 			"build on such a system, or choose a version that can be pulled")
@@ -86,10 +86,10 @@ func ensureBuilder(ctx context.Context, say func(string, ...any)) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("building a node image needs packages that are not installed; as root: apt-get install %s", strings.Join(missing, " "))
+	if err := h.InstallPackages(ctx, say, missing...); err != nil {
+		return fmt.Errorf("make this machine ready to build a node image: %w", err)
 	}
-	return host.InstallPackages(ctx, say, missing)
+	return nil
 }
 
 // nodeRootHook takes out of the node's root file system the units that have no place in a container; what kind needs is enabled later.

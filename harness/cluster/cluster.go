@@ -29,7 +29,7 @@ type Cluster struct {
 	Client     kubernetes.Interface
 	// Version is that of the API server, "v1.37.2".
 	Version string
-	// Nodes are all nodes, by name.
+	// Nodes are all nodes: first those that took Pods when the cluster was opened, then the others, each by name.
 	Nodes []Node
 	// Owner marks what this run makes in the cluster.
 	Owner Owner

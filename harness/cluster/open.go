@@ -83,10 +83,20 @@ func (c *Cluster) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
+	takes := map[string]bool{}
 	for _, n := range list.Items {
+		takes[n.Name] = TakesPods(&n)
 		c.Nodes = append(c.Nodes, Node{Name: n.Name, Kubelet: n.Status.NodeInfo.KubeletVersion, Runtime: n.Status.NodeInfo.ContainerRuntimeVersion})
 	}
-	slices.SortFunc(c.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.Nodes, func(a, b Node) int {
+		if takes[a.Name] != takes[b.Name] {
+			if takes[a.Name] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
 	return nil
 }
 

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"golang.org/x/mod/modfile"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
@@ -32,14 +31,13 @@ type builder struct {
 	store    *store
 	progress *progress
 	compiles *semaphore.Weighted // how many go builds run at once: two, so that one compiles while the other links or downloads
-	tooling  string              // the Go that compiles what is not Kubernetes; part of the keys
+	compiler string              // the version of Go and the platform it compiles for, part of the keys
 
 	// What the steps have made: folders in the store.
 	module, kubernetes, support, etcd string
 	nodeRoot, networkRoot             string
 	tools                             map[string]string
 	keys                              map[string]string
-	env                               []string // for go commands that build Kubernetes
 }
 
 // buildSteps is how many steps a build announces, apart from one for each of tools.
@@ -152,20 +150,13 @@ func (b *builder) stepModule(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the generated go.mod: %w", err)
 	}
-	parsed, err := modfile.Parse("go.mod", mod, nil)
+	out, err := run(ctx, b.module, goEnv, nil, "go", "env", "GOVERSION", "GOARCH")
 	if err != nil {
-		return fmt.Errorf("read the generated go.mod: %w", err)
+		return fmt.Errorf("ask for the version of Go: %w", err)
 	}
-	if b.env, err = toolchain(ctx, parsed); err != nil {
-		return err
-	}
-	version, err := goVersion(ctx, b.module, b.env)
-	if err != nil {
-		return err
-	}
-	b.keys["module"] = keyOf(string(mod), version)
-	b.tooling, err = goVersion(ctx, "", []string{"GOTOOLCHAIN=local"})
-	return err
+	b.compiler = string(out)
+	b.keys["module"] = keyOf(string(mod), b.compiler)
+	return nil
 }
 
 // goBuild compiles packages of the module in dir into bin and says now and then how far it is.
@@ -223,7 +214,7 @@ func (b *builder) stepKubernetes(ctx context.Context, started chan<- struct{}) (
 			args = append(args, "k8s.io/kubernetes/cmd/"+c)
 		}
 		signal()
-		return b.goBuild(ctx, s, work, dir, append([]string{"CGO_ENABLED=0"}, b.env...), args...)
+		return b.goBuild(ctx, s, work, dir, []string{"CGO_ENABLED=0"}, args...)
 	})
 	if err != nil {
 		return err
@@ -268,7 +259,7 @@ func (b *builder) stepSupport(ctx context.Context, tags string) (err error) {
 			}
 			args = append(args, "./"+p)
 		}
-		return b.goBuild(ctx, s, work, dir, append([]string{"CGO_ENABLED=0"}, b.env...), args...)
+		return b.goBuild(ctx, s, work, dir, []string{"CGO_ENABLED=0"}, args...)
 	})
 	return err
 }
@@ -306,7 +297,7 @@ func (b *builder) stepRoot(ctx context.Context, name string, m mirror, variant s
 func (b *builder) stepTool(ctx context.Context, t tool) (dir string, err error) {
 	s := b.progress.step("%s %s", t.name, t.version)
 	defer func() { s.end(err) }()
-	key := keyOf(t.key(), b.tooling)
+	key := keyOf(t.key(), b.compiler)
 	b.keysSet(t.name, key)
 	return b.store.get(t.name, key, func(dir string) error { return b.buildTool(ctx, s, t, dir) })
 }
@@ -344,7 +335,7 @@ func (b *builder) stepEtcd(ctx context.Context) (err error) {
 	version := string(want)
 	s := b.progress.step("etcd %s", version)
 	defer func() { s.end(err) }()
-	key := keyOf(etcdModule, version, b.tooling)
+	key := keyOf(etcdModule, version, b.compiler)
 	b.keysSet("etcd", key)
 	b.etcd, err = b.store.get("etcd-"+version, key, func(dir string) error {
 		got, err := download(ctx, etcdModule+"@"+version)

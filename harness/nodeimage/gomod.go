@@ -48,9 +48,6 @@ func kubernetesMod(version string, upstream *modfile.File, staging map[string]st
 	m.AddNewRequire("k8s.io/kubernetes", version, false)
 	for _, r := range upstream.Require {
 		path, v := r.Mod.Path, r.Mod.Version
-		if s, ok := substitutes[r.Mod.String()]; ok {
-			v = s
-		}
 		if s, ok := staging[path]; ok {
 			v = s // upstream requires v0.0.0, which file names in stack traces would show
 		}
@@ -67,11 +64,6 @@ func kubernetesMod(version string, upstream *modfile.File, staging map[string]st
 	}
 	m.Cleanup()
 	return m.Format()
-}
-
-// substitutes are requirements of some Kubernetes releases that no module proxy has, with the version to require instead.
-var substitutes = map[string]string{
-	"sigs.k8s.io/structured-merge-diff/v7@v7.0.1": "v7.0.0",
 }
 
 // buildTags are the tags that a Kubernetes version needs to build from modules.

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
-	"golang.org/x/mod/semver"
 )
 
 // goEnv is the environment of every call of the go command, beside the user's own: the caches, the proxy and the checksum database stay as
@@ -86,7 +85,7 @@ func (e *UnavailableError) Error() string {
 
 // unavailable is the error for a version that cannot be had, where the module proxy has the versions in served.
 func unavailable(version, why string, served []string) *UnavailableError {
-	all := slices.DeleteFunc(slices.Clone(served), func(v string) bool { return semver.Compare(v, oldest) < 0 })
+	all := slices.DeleteFunc(slices.Clone(served), func(v string) bool { return checkVersion(v) != nil })
 	for v := range digests {
 		if !slices.Contains(all, v) {
 			all = append(all, v)

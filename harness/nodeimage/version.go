@@ -10,8 +10,12 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// oldest is the first Kubernetes release that the suite covers.
-const oldest = "v1.28.0"
+// The Kubernetes minors that node images are provided for. kube-proxy and the kubelet of v1.38 need the module
+// sigs.k8s.io/iptables-wrappers, which is not published, so they cannot be built.
+const (
+	oldest = "v1.28.0"
+	newest = 37
+)
 
 // checkVersion refuses what is not one exact release.
 func checkVersion(version string) error {
@@ -20,6 +24,9 @@ func checkVersion(version string) error {
 	}
 	if semver.Compare(version, oldest+"-0") < 0 {
 		return fmt.Errorf("version %s of Kubernetes is older than %s, the first that podorder covers", version, oldest)
+	}
+	if minorOf(version) > newest {
+		return fmt.Errorf("version %s of Kubernetes is not covered yet: the newest minor that can be built is v1.%d, others take a node image of your own", version, newest)
 	}
 	return nil
 }

@@ -93,7 +93,10 @@ func remove(ctx context.Context, rt Runtime, cluster string) error {
 			args = append(args, "--time", "0") // what is thrown away need not shut down first
 		}
 		if _, err := output(rt.Command(ctx, append(args, names...)...)); err != nil {
-			return fmt.Errorf("removing the nodes of cluster %s: %w", cluster, err)
+			// Someone else may have been quicker: kind itself, or another way out of the same run.
+			if left, e := containers(ctx, rt, cluster); e != nil || len(left) > 0 {
+				return fmt.Errorf("removing the nodes of cluster %s: %w", cluster, err)
+			}
 		}
 	}
 	vs, err := volumes(ctx, rt)

@@ -189,7 +189,7 @@ func (m *model) accept(t *trace.Trace) Verdict {
 		v.Reason = "the log is empty"
 	case !m.k.Known():
 		v.Outcome = Inconclusive
-		v.Reason = fmt.Sprintf("the model covers kubelets from v%d.%d to v%d.%d; %s was judged as the nearest of them", oldest.major, oldest.minor, newest.major, newest.minor, m.k)
+		v.Reason = fmt.Sprintf("the model covers kubelets from v%d.%d to v%d.%d; %s was judged as the nearest of them", oldest.Major, oldest.Minor, newest.Major, newest.Minor, m.k)
 	}
 	return v
 }

@@ -1,6 +1,10 @@
 package reference
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/podorder/podorder/reference/trace"
+)
 
 // Level says how binding a rule is, in the words of RFC 2119.
 type Level uint8
@@ -82,8 +86,8 @@ func Issues() []Issue { return append([]Issue(nil), issues...) }
 // rule by this kubelet.
 func knownIssue(k Kubelet, rule string) string {
 	for _, i := range issues {
-		r, err := ParseRange(i.Versions)
-		if err == nil && i.Rule == rule && r.Includes(k) {
+		r, err := trace.ParseRange(i.Versions)
+		if err == nil && i.Rule == rule && r.Has(k.v) {
 			return i.Number
 		}
 	}
@@ -105,7 +109,7 @@ func checkTables() error {
 		case r.Says == "" || r.Source == "":
 			return fmt.Errorf("rule %s needs a sentence and a source", r.Slug)
 		}
-		if _, err := ParseRange(r.Versions); err != nil {
+		if _, err := trace.ParseRange(r.Versions); err != nil {
 			return fmt.Errorf("rule %s: %w", r.Slug, err)
 		}
 		seen[r.Slug] = true
@@ -114,7 +118,7 @@ func checkTables() error {
 		if !seen[i.Rule] {
 			return fmt.Errorf("issue %s names no rule: %s", i.Number, i.Rule)
 		}
-		if _, err := ParseRange(i.Versions); err != nil {
+		if _, err := trace.ParseRange(i.Versions); err != nil {
 			return fmt.Errorf("issue %s: %w", i.Number, err)
 		}
 	}

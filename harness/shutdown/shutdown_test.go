@@ -157,11 +157,9 @@ func TestARunThatDoesNotWindUpIsCleanedUpAllTheSame(t *testing.T) {
 func TestPanic(t *testing.T) {
 	for _, name := range []string{"panic", "panic elsewhere"} {
 		t.Run(name, func(t *testing.T) {
-			out, code := func() (string, int) {
-				r := start(t, name)
-				defer func() { assert.Assert(t, strings.Contains(r.stderr.String(), "on purpose")) }()
-				return r.rest()
-			}()
+			r := start(t, name)
+			out, code := r.rest()
+			assert.Assert(t, strings.Contains(r.stderr.String(), "on purpose"))
 			assert.Equal(t, out, "running\ncleaned\n")
 			assert.Equal(t, code, 2, "a panic goes on after the cleanup")
 		})

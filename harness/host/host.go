@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -52,7 +54,10 @@ func detect(ctx context.Context, o Options, f facts) (_ *Host, err error) {
 	if progress == nil {
 		progress = func(string, ...any) {}
 	}
-	dir, err := os.MkdirTemp("", "podorder-probe-")
+	if err := removeLeft(os.TempDir(), alive); err != nil {
+		return nil, fmt.Errorf("remove what a killed run left: %w", err)
+	}
+	dir, err := temporary("probe")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the probe: %w", err)
 	}
@@ -110,6 +115,35 @@ func detect(ctx context.Context, o Options, f facts) (_ *Host, err error) {
 // refused is the advice where a runtime is installed but does not run privileged containers.
 const refused = "A runtime is installed, but refuses for the reason above: allow privileged containers here, or run on another machine."
 
+// temporary makes a folder whose name tells the process that it belongs to.
+func temporary(purpose string) (string, error) {
+	return os.MkdirTemp("", fmt.Sprintf("podorder-%s-%d-", purpose, os.Getpid()))
+}
+
+// removeLeft removes from parent the temporary folders of processes that are gone.
+func removeLeft(parent string, alive func(pid int) bool) error {
+	for _, purpose := range []string{"probe", "host"} {
+		left, err := filepath.Glob(filepath.Join(parent, "podorder-"+purpose+"-*-*"))
+		if err != nil {
+			return err
+		}
+		for _, dir := range left {
+			pid, err := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[2])
+			if err != nil || alive(pid) {
+				continue
+			}
+			// Another user's folder is that user's to remove.
+			if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alive reports whether a process exists, whoever it belongs to.
+func alive(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
 // advice says what the user has to do to get a runtime; it is empty where Podman may be installed at once.
 func (f facts) advice(noInstall bool) string {
 	switch {
@@ -139,7 +173,7 @@ func try(ctx context.Context, name string, f facts, image func() (probeImage, er
 	if name == "podman" {
 		_, err := exec.LookPath("runc")
 		if text := containersConf(f, err == nil); text != "" {
-			if h.private, err = os.MkdirTemp("", "podorder-host-"); err != nil {
+			if h.private, err = temporary("host"); err != nil {
 				return nil, fmt.Errorf("make a folder for private configuration: %w", err)
 			}
 			if err := os.WriteFile(filepath.Join(h.private, "containers.conf"), []byte(text), 0o600); err != nil {

@@ -266,3 +266,19 @@ func TestEnsureModulesFolder(t *testing.T) {
 	_, err = ensureModulesFolder(filepath.Join(file, "modules"))
 	assert.ErrorContains(t, err, "as root: mkdir "+filepath.Join(file, "modules"))
 }
+
+func TestRemoveLeft(t *testing.T) {
+	parent := t.TempDir()
+	for _, name := range []string{"podorder-host-1-abc", "podorder-host-2-abc", "podorder-probe-2-x", "podorder-host-none-x", "podorder-other-2-x"} {
+		assert.NilError(t, os.MkdirAll(filepath.Join(parent, name, "inside"), 0o755))
+	}
+	assert.NilError(t, removeLeft(parent, func(pid int) bool { return pid == 1 }))
+	entries, err := os.ReadDir(parent)
+	assert.NilError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	assert.DeepEqual(t, names, []string{"podorder-host-1-abc", "podorder-host-none-x", "podorder-other-2-x"})
+	assert.Assert(t, alive(os.Getpid()))
+}

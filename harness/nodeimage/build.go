@@ -185,6 +185,12 @@ func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []s
 			compiled.Add(1)
 		}
 	}
+	// Linking takes gigabytes for a while. Below dir they are removed even if go itself is killed.
+	tmp := filepath.Join(dir, ".tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		return fmt.Errorf("make a working folder: %w", err)
+	}
+	env = append(env, "GOTMPDIR="+tmp)
 	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", "-o", bin + "/"}, args...)
 	_, err := run(ctx, dir, append(env, goEnv...), count, "go", args...)
 	return err

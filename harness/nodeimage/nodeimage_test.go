@@ -192,6 +192,11 @@ func TestParseMirror(t *testing.T) {
 	assert.ErrorIs(t, err, errNoMirror)
 }
 
+// The newest comes first, and patches are numbers.
+func TestPullInstead(t *testing.T) {
+	assert.Equal(t, pullInstead(), "or choose a version that can be pulled: v1.37.0, v1.36.4, v1.35.8, v1.34.11")
+}
+
 func TestSandboxImage(t *testing.T) {
 	assert.Equal(t, sandboxImage("[plugins.\"io.containerd.grpc.v1.cri\"]\n  # fixed\n  sandbox_image = \"registry.k8s.io/pause:3.10\"\n"), "registry.k8s.io/pause:3.10")
 	assert.Equal(t, sandboxImage("version = 2\n"), "")

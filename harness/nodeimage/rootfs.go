@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/podorder/podorder/harness/host"
 )
@@ -70,11 +74,16 @@ func parseMirror(targets string) (mirror, error) {
 	return m, nil
 }
 
+// pullInstead is what to do on a machine that cannot build.
+func pullInstead() string {
+	versions := slices.SortedFunc(maps.Keys(digests), func(a, b string) int { return semver.Compare(b, a) })
+	return "or choose a version that can be pulled: " + strings.Join(versions, ", ")
+}
+
 // ensureBuilder installs what the building machine lacks, if it may.
 func ensureBuilder(ctx context.Context, h *host.Host, say func(string, ...any)) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return errors.New("building a node image takes the packages of Debian or Ubuntu, and this system has no apt-get: " +
-			"build on such a system, or choose a version that can be pulled")
+		return fmt.Errorf("building a node image takes the packages of Debian or Ubuntu, and this system has no apt-get; %s", pullInstead())
 	}
 	var missing []string
 	for _, p := range builderPackages {
@@ -87,7 +96,7 @@ func ensureBuilder(ctx context.Context, h *host.Host, say func(string, ...any)) 
 		return nil
 	}
 	if err := h.InstallPackages(ctx, say, missing...); err != nil {
-		return fmt.Errorf("make this machine ready to build a node image: %w", err)
+		return fmt.Errorf("make this machine ready to build a node image: %w; %s", err, pullInstead())
 	}
 	return nil
 }

@@ -259,7 +259,14 @@ func (p *Provider) build(ctx context.Context, name string, c *v1alpha4.Cluster) 
 		return fmt.Errorf("keeping kind's log: %w", err)
 	}
 	// Not closed here: a kind that was given up on may still write to it.
-	provider := p.kind(&kindLogger{w: logFile, progress: p.o.Progress})
+	provider := p.kind(&kindLogger{w: logFile, progress: func(format string, args ...any) {
+		p.o.Progress(format, args...)
+		if strings.Contains(fmt.Sprintf(format, args...), kindHasNetwork) {
+			if err := network.share(); err != nil {
+				p.o.Progress("%v", err) // others wait longer than they need to
+			}
+		}
+	}})
 	done := make(chan error, 1)
 	go func() {
 		defer logFile.Close()
@@ -302,6 +309,9 @@ func (p *Provider) kind(l *kindLogger) *kind.Provider {
 	}
 	return kind.NewProvider(opts...)
 }
+
+// kindHasNetwork is the step of kind before which it has made its network.
+const kindHasNetwork = "Preparing nodes"
 
 // withOutput adds to an error of kind the end of what the failed command wrote.
 func withOutput(err error) error {

@@ -106,6 +106,7 @@ func TestSweepRemovesWhatTheDeadLeftAndNothingElse(t *testing.T) {
 	removed, err = Sweep(t.Context(), rt, SweepOptions{Kept: true})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, removed, []string{kept})
+	assert.Assert(t, !rt.has(t, kept), "not even its lock")
 }
 
 func TestSweepRemovesTheNetworkWithItsLastUser(t *testing.T) {

@@ -126,8 +126,9 @@ var networkVariables = []string{"KIND_EXPERIMENTAL_DOCKER_NETWORK", "KIND_EXPERI
 
 func networkLock(s state) string { return filepath.Join(s.root, "network.lock") }
 
-// joinNetwork makes kind use podorder's network, and keeps others from removing it until the lock is let go of, by when nodes use it. A network
-// that the user chose is left to the user.
+// joinNetwork makes kind use podorder's network, and keeps others from removing it until the lock is let go of, by when nodes use it. Where nobody
+// else is about to use it, the lock is held alone: two kinds that make the network at once would hinder each other. Once kind has made it, the lock
+// is to be shared. A network that the user chose is left to the user.
 func (p *Provider) joinNetwork(ctx context.Context) (*lock, error) {
 	chosen := false
 	for _, v := range networkVariables {
@@ -141,40 +142,12 @@ func (p *Provider) joinNetwork(ctx context.Context) (*lock, error) {
 			chosen = true
 		}
 	}
-	for {
-		l, err := shareLock(ctx, networkLock(p.state))
-		if err != nil || chosen {
-			return l, err
-		}
-		there, err := networkExists(ctx, p.rt)
-		if there || err != nil {
-			if err != nil {
-				l.unlock()
-				l = nil
-			}
-			return l, err
-		}
+	l, err := tryLock(networkLock(p.state))
+	if chosen || errors.Is(err, errLocked) {
 		l.unlock()
-		// Two that make the network at once would hinder each other, and kind does not expect it.
-		l, err = tryLock(networkLock(p.state))
-		if errors.Is(err, errLocked) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if there, err = networkExists(ctx, p.rt); err == nil && !there && p.rt.Runtime() != "docker" { // for Docker, kind sets more and copes
-			_, err = output(p.rt.Command(ctx, "network", "create", networkName))
-		}
-		if err == nil {
-			err = l.share()
-		}
-		if err != nil {
-			l.unlock()
-			return nil, fmt.Errorf("making network %s: %w", networkName, err)
-		}
-		return l, nil
+		return shareLock(ctx, networkLock(p.state))
 	}
+	return l, err
 }
 
 func networkExists(ctx context.Context, rt Runtime) (bool, error) {

@@ -62,7 +62,11 @@ func Sweep(ctx context.Context, rt Runtime, o SweepOptions) (removed []string, e
 		}
 		if !o.DryRun {
 			err := errors.Join(remove(ctx, rt, name), s.remove(name))
-			keep.unlock()
+			if keep != nil && err == nil {
+				keep.removeAndUnlock()
+			} else {
+				keep.unlock()
+			}
 			if err != nil {
 				errs = append(errs, err)
 				continue

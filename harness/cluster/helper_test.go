@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+func status(s corev1.ContainerState) *corev1.Pod {
+	return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{Image: "i:1", State: s}}}}
+}
+
+func waiting(reason string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}
+}
+
+func TestAHelperThatCannotRunIsNotWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		pod     *corev1.Pod
+		running bool
+		state   string
+		err     string
+	}{
+		"new":            {pod: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, state: "Pending"},
+		"being created":  {pod: status(waiting("ContainerCreating")), state: "ContainerCreating why"},
+		"a failing pull": {pod: status(waiting("ErrImagePull")), state: "ErrImagePull why"}, // it may be tried again with more luck
+		"no image":       {pod: status(waiting("ImagePullBackOff")), state: "ImagePullBackOff why", err: "image i:1 cannot be had there: ImagePullBackOff why"},
+		"running":        {pod: status(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), running: true, state: "running"},
+		"evicted": {
+			pod:   &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "no room"}},
+			state: "Failed", err: "the Pod ended: Evicted no room Failed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			running, state, err := helperState(c.pod)
+			assert.Equal(t, running, c.running)
+			assert.Equal(t, state, c.state)
+			if c.err == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.Error(t, err, c.err)
+		})
+	}
+}
+
+func TestSweepNamespacesRemovesThoseOfTheDead(t *testing.T) {
+	self, err := Self()
+	assert.NilError(t, err)
+	dead, elsewhere := self, self
+	dead.Start++
+	elsewhere.Machine = "other"
+	namespace := func(name, owner string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{LabelManagedBy: ManagedBy, LabelOwner: owner}}}
+	}
+	foreign := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "foreign", Labels: map[string]string{LabelOwner: dead.String()}}}
+	c := &Cluster{Owner: self, Client: fake.NewClientset(
+		namespace("left", dead.String()), namespace("live", self.String()), namespace("unknown", elsewhere.String()), namespace("odd", "x"), foreign,
+	)}
+	removed, err := SweepNamespaces(t.Context(), c, SweepOptions{DryRun: true})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, removed, []string{"left"})
+	removed, err = SweepNamespaces(t.Context(), c, SweepOptions{})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, removed, []string{"left"})
+	list, err := c.Client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+	assert.NilError(t, err)
+	assert.Equal(t, len(list.Items), 4)
+}

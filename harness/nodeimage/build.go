@@ -329,7 +329,24 @@ func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) er
 	for _, p := range t.packages {
 		args = append(args, path.Join(t.module, p))
 	}
+	if len(t.plugins) > 0 {
+		if err := os.WriteFile(filepath.Join(work, "main.go"), corednsMain(t), 0o644); err != nil {
+			return fmt.Errorf("write the program of CoreDNS: %w", err)
+		}
+		args = append(args, ".")
+	}
 	return b.goBuild(ctx, s, work, dir, []string{cgo}, args...)
+}
+
+// corednsMain is the source of a CoreDNS with just the plugins that are wanted. Their order in a chain of plugins is CoreDNS's own.
+func corednsMain(t tool) []byte {
+	var s bytes.Buffer
+	fmt.Fprintf(&s, "package main\n\nimport (\n\t%q\n", path.Join(t.module, "coremain"))
+	for _, p := range t.plugins {
+		fmt.Fprintf(&s, "\t_ %q\n", path.Join(t.module, "plugin", p))
+	}
+	s.WriteString(")\n\nfunc main() { coremain.Run() }\n")
+	return s.Bytes()
 }
 
 // stepEtcd builds the etcd that kubeadm asks for, or the nearest patch of the same minor that is served.

@@ -2,7 +2,10 @@ package nodeimage
 
 import (
 	"errors"
+	"go/parser"
+	"go/token"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -237,4 +240,32 @@ func TestLocalRef(t *testing.T) {
 	other := tools[0]
 	other.version += ".1"
 	assert.Assert(t, other.key() != tools[0].key())
+}
+
+func TestCorednsMain(t *testing.T) {
+	source := corednsMain(tool{module: "github.com/coredns/coredns", plugins: []string{"errors", "kubernetes"}})
+	file, err := parser.ParseFile(token.NewFileSet(), "main.go", source, 0)
+	assert.NilError(t, err)
+	var imports []string
+	for _, i := range file.Imports {
+		imports = append(imports, i.Path.Value)
+	}
+	assert.DeepEqual(t, imports, []string{
+		`"github.com/coredns/coredns/coremain"`, `"github.com/coredns/coredns/plugin/errors"`, `"github.com/coredns/coredns/plugin/kubernetes"`,
+	})
+}
+
+// The Corefile that kubeadm writes must find its plugins.
+func TestCorednsHasThePluginsOfKubeadm(t *testing.T) {
+	for _, tool := range tools {
+		if tool.name != "coredns" {
+			continue
+		}
+		// metrics is the package of the directive prometheus.
+		for _, p := range []string{"errors", "health", "ready", "kubernetes", "metrics", "forward", "cache", "loop", "reload", "loadbalance"} {
+			assert.Assert(t, slices.Contains(tool.plugins, p), p)
+		}
+		return
+	}
+	t.Fatal("CoreDNS is not built")
 }

@@ -13,6 +13,7 @@ type tool struct {
 	module   string
 	version  string
 	packages []string // below the module
+	plugins  []string // of CoreDNS; instead of packages, a program is built that has just these
 	tags     string
 	ldflags  string // beside those that strip
 	cgo      bool
@@ -31,7 +32,15 @@ var tools = []tool{
 		name: "cni-plugins", module: "github.com/containernetworking/plugins", version: "v1.9.1",
 		packages: []string{"plugins/ipam/host-local", "plugins/main/loopback", "plugins/main/ptp", "plugins/meta/portmap"},
 	},
-	{name: "coredns", module: "github.com/coredns/coredns", version: "v1.14.6", packages: []string{"."}},
+	// The plugins of kubeadm's Corefile, and those that people add to look at DNS. The rest, above all the clients of clouds, would take
+	// longer to compile than everything else of CoreDNS.
+	{
+		name: "coredns", module: "github.com/coredns/coredns", version: "v1.14.6",
+		plugins: []string{
+			"errors", "health", "ready", "kubernetes", "metrics", "forward", "cache", "loop", "reload", "loadbalance",
+			"log", "hosts", "rewrite", "whoami", "bind", "debug",
+		},
+	},
 	{name: "crictl", module: "sigs.k8s.io/cri-tools", version: "v1.37.0", packages: []string{"cmd/crictl"}},
 }
 
@@ -83,7 +92,7 @@ func recipe() string {
 
 func (t tool) key() string {
 	parts := append([]string{t.module, t.version, t.tags, t.ldflags}, t.packages...)
-	return keyOf(parts...)
+	return keyOf(append(parts, t.plugins...)...)
 }
 
 // localRef is the reference of the image that this recipe makes of a Kubernetes version.

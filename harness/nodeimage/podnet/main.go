@@ -7,6 +7,8 @@
 //
 // It needs the commands ip and nft, and these variables: NODE_NAME, POD_SUBNET (comma-separated subnets of all Pods), and optionally
 // CONTROL_PLANE_ENDPOINT (host:port of the API server, so that it need not wait for the Service network).
+//
+// It is compiled inside the module of each Kubernetes version, so it keeps to the language of Go 1.20 and the client-go of v1.28.
 package main
 
 import (
@@ -132,7 +134,7 @@ func connect() (kubernetes.Interface, error) {
 
 func parseSubnets(list string) ([]netip.Prefix, error) {
 	var subnets []netip.Prefix
-	for s := range strings.SplitSeq(list, ",") {
+	for _, s := range strings.Split(list, ",") {
 		p, err := netip.ParsePrefix(strings.TrimSpace(s))
 		if err != nil {
 			return nil, fmt.Errorf("POD_SUBNET=%q: %w", list, err)

@@ -52,6 +52,8 @@ func commit(ctx context.Context, h *host.Host, base, images, ref, version, owner
 		return fmt.Errorf("start a container of the base image: %w", err)
 	}
 	defer clean("rm", "-f", "-v", name)
+	// What runs in it is the first process, which no signal but this one ends; removing it would wait for 10 seconds.
+	defer clean("kill", name)
 
 	if err := importImages(ctx, h, name, images); err != nil {
 		return err

@@ -60,7 +60,8 @@ func Ensure(ctx context.Context, h *host.Host, version string, o Options) (Image
 		if ctx.Err() != nil {
 			return Image{}, err
 		}
-		say("%v; building it instead", err)
+		lines := strings.Split(err.Error(), "\n")
+		say("%s could not be pulled (%s); building it instead", published, strings.TrimSpace(lines[len(lines)-1]))
 	}
 	ref, err := build(ctx, h, version, o, say)
 	if err != nil {

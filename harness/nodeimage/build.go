@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -192,7 +193,7 @@ func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []s
 	}
 	env = append(env, "GOTMPDIR="+tmp)
 	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", "-o", bin + "/"}, args...)
-	_, err := run(ctx, dir, append(env, goEnv...), count, "go", args...)
+	_, err := run(ctx, dir, slices.Concat(env, goEnv, compilerEnv(memory())), count, "go", args...)
 	return err
 }
 

@@ -69,6 +69,13 @@ func (m *model) start(s state, i, run, n int) ([]state, *denial) {
 // before it has been started, and its postStart hook has returned, unless its
 // start failed.
 func (m *model) reach(s state, i, n int) []state {
+	return m.pass(s, i, n, m.passRule)
+}
+
+// pass takes the first sync past the first i containers: each has been started
+// and its postStart hook has returned, by the rule given for it. In one branch
+// for each whose start may have failed, it is left to a later sync.
+func (m *model) pass(s state, i, n int, rule func(int) string) []state {
 	states := []state{s.clone()}
 	for j := range i {
 		if s.c[j].late || s.c[j].run > 0 {
@@ -85,7 +92,7 @@ func (m *model) reach(s state, i, n int) []state {
 				c.run = 0
 			}
 			if !c.returned.known() {
-				c.returned = at(n, m.passRule(j))
+				c.returned = at(n, rule(j))
 			}
 		}
 	}
@@ -102,32 +109,12 @@ func (m *model) passRule(j int) string {
 }
 
 // endSync takes the first sync to its end: every container has been started
-// and every hook has returned, by the given rule. In one branch for each
-// container whose start may have failed, it is left to a later sync.
+// and every hook has returned, by the given rule; see pass.
 func (m *model) endSync(s state, n int, rule string) []state {
 	if s.synced.known() {
 		return []state{s.clone()}
 	}
-	states := []state{s.clone()}
-	for j := range s.c {
-		if s.c[j].late || s.c[j].run > 0 {
-			continue
-		}
-		for a := range states {
-			if s.c[j].run < 0 && m.ev.startFailed[j] {
-				t := states[a].clone()
-				t.c[j].late = true
-				states = append(states, t)
-			}
-			c := &states[a].c[j]
-			if c.run < 0 {
-				c.run = 0
-			}
-			if !c.returned.known() {
-				c.returned = at(n, rule)
-			}
-		}
-	}
+	states := m.pass(s, len(s.c), n, func(int) string { return rule })
 	for a := range states {
 		states[a].synced = at(n, rule)
 	}

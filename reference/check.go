@@ -3,6 +3,7 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,6 +18,7 @@ const maxStates = 4096
 // the manifest or the object that the API server made of it.
 func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	p, unknown := newPlan(pod)
+	unknown = append(unknown, p.needs(k)...)
 	if len(unknown) > 0 {
 		return Verdict{Outcome: Unmodelled, Unmodelled: unknown, Reason: "the Pod uses fields that the model does not know"}
 	}
@@ -26,82 +28,95 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if acts := unknownActs(t); len(acts) > 0 {
 		return Verdict{Outcome: Unmodelled, Unmodelled: acts, Reason: "the trace holds acts that the model does not know"}
 	}
-	obs, err := observe(t, p)
+	obs, err := observe(t, &p)
 	if err != nil {
 		return broken(t, err)
 	}
-	m := newModel(k, p, obs, t.LogOnly)
-	states := []state{newState(p)}
+	m := &model{k: k, p: &p, obs: obs, ev: gather(&p, obs, t.LogOnly)}
+	r := newReading(m)
 	for n := range obs {
-		next, d := m.advance(states, n)
-		if len(next) == 0 {
-			return m.refuse(states, n, d)
+		if d := r.advance(n); d != nil {
+			return r.refuse(n, d)
 		}
-		if len(next) > maxStates {
+		if len(r.states) > maxStates {
 			return Verdict{Outcome: Inconclusive, Accepted: n, Line: obs[n].entry.Line, Reason: fmt.Sprintf("more than %d ways to read the trace up to here", maxStates)}
 		}
-		states = next
 	}
 	return m.accept(t)
 }
 
-func newModel(k Kubelet, p plan, obs []observation, logOnly bool) *model {
-	m := &model{k: k, p: p, obs: obs, ev: gather(p, obs, logOnly), deleteAt: len(obs), shownBefore: make([]int32, len(obs))}
-	var shown int32
-	for n, o := range obs {
-		m.shownBefore[n] = shown
-		switch e := o.entry; {
-		case e.Pod != nil:
-			shown = int32(n) + 1
-		case e.Did != nil && e.Did.Name == trace.ActDelete && m.deleteAt == len(obs):
-			m.deleteAt = n
-		}
-	}
-	return m
-}
-
-// advance maps a set of states over observation n. The denial is that of the
-// first state, the one that assumes the fewest faults.
-func (m *model) advance(states []state, n int) ([]state, *denial) {
+// advance maps the set of states over observation n, and takes it into the
+// history. The denial, which leaves everything as it was, is that of the first
+// state, the one that assumes the fewest faults.
+func (r *reading) advance(n int) *denial {
 	var next []state
 	var first *denial
-	for _, s := range states {
-		after, d := m.step(s, n)
-		if first == nil {
-			first = d
-		}
+	for _, s := range r.states {
+		after, d := r.step(s, n)
+		first = firstOf(first, d)
 		for _, t := range after {
-			known := false
-			for _, u := range next {
-				known = known || u.same(t)
-			}
-			if !known {
+			if !slices.ContainsFunc(next, t.same) {
 				next = append(next, t)
 			}
 		}
 	}
-	return next, first
+	if len(next) == 0 {
+		return first
+	}
+	r.states = next
+	r.record(n)
+	return nil
 }
 
-func (m *model) refuse(states []state, n int, d *denial) Verdict {
-	o := m.obs[n]
+// record takes an accepted observation into the history.
+func (r *reading) record(n int) {
+	o := &r.obs[n]
+	switch e := o.entry; {
+	case o.isLog:
+		r.h[o.c].record(r.runOf(o.c, &o.log), &o.log, n)
+	case e.Event != nil:
+		r.hear(n)
+	case e.Pod != nil:
+		r.shownAt = int32(n) + 1
+		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses} {
+			for i := range list {
+				if c, ok := r.p.index[list[i].Name]; ok {
+					r.h[c].show(&list[i])
+				}
+			}
+		}
+	}
+}
+
+// copy is a reading of its own from here on.
+func (r *reading) copy() *reading {
+	c := *r
+	c.h = slices.Clone(r.h)
+	for i := range c.h {
+		c.h[i].runs = slices.Clone(c.h[i].runs)
+	}
+	return &c
+}
+
+func (r *reading) refuse(n int, d *denial) Verdict {
+	o := &r.obs[n]
 	v := Verdict{
 		Outcome:  Violation,
 		Rule:     d.rule,
 		Line:     o.entry.Line,
-		Log:      o.text,
+		Log:      o.text(),
 		Accepted: n,
 		Reason:   d.why,
-		Allowed:  m.allowed(states),
+		Allowed:  r.allowed(),
 	}
 	for _, c := range d.because {
-		b := m.obs[c.obs-1]
-		v.Because = append(v.Because, Because{Line: b.entry.Line, Log: b.text, Rule: c.rule})
+		b := &r.obs[c.obs-1]
+		v.Because = append(v.Because, Because{Line: b.entry.Line, Log: b.text(), Rule: c.rule})
 	}
 	if v.Reason == "" {
 		v.Reason = reasonOf(d, o, v)
 	}
-	if issue := knownIssue(m.k, d.rule); issue != "" {
+	if issue := knownIssue(r.k, d.rule); issue != "" {
 		v.Outcome, v.Issue = Known, issue
 	}
 	return v
@@ -109,12 +124,12 @@ func (m *model) refuse(states []state, n int, d *denial) Verdict {
 
 // reasonOf says what the refused line and the earlier one have to do with each
 // other, where the rule alone does not.
-func reasonOf(d *denial, o observation, v Verdict) string {
+func reasonOf(d *denial, o *observation, v Verdict) string {
 	if len(v.Because) == 0 {
 		return "no state of a correct kubelet admits this here"
 	}
 	what := "this"
-	if o.entry.Log != nil {
+	if o.isLog {
 		what = fmt.Sprintf("the %s of %s", o.log.Actor, o.log.Container)
 	}
 	switch earlier := v.Because[0].Line; d.rule {
@@ -128,9 +143,9 @@ func reasonOf(d *denial, o observation, v Verdict) string {
 }
 
 // allowed lists the log lines that some state would have admitted next.
-func (m *model) allowed(states []state) []string {
+func (r *reading) allowed() []string {
 	var out []string
-	for i, s := range m.p.containers {
+	for i, s := range r.p.containers {
 		for _, a := range trace.Actors() {
 			if !s.has(a) {
 				continue
@@ -146,7 +161,7 @@ func (m *model) allowed(states []state) []string {
 			}
 			for _, mark := range marks {
 				l := trace.Line{Container: s.name, Run: trace.NoRun, Actor: a, Mark: mark}
-				if m.admits(states, i, l) {
+				if r.admits(i, l) {
 					out = append(out, pattern(l))
 				}
 			}
@@ -155,14 +170,23 @@ func (m *model) allowed(states []state) []string {
 	return out
 }
 
-// admits asks the states for a line that was not seen.
-func (m *model) admits(states []state, i int, l trace.Line) bool {
-	text := l.String()
-	ask := *m
-	ask.obs = append(m.obs[:len(m.obs):len(m.obs)], observation{entry: &trace.Entry{Log: &text}, c: i, log: l, text: text})
-	ask.shownBefore = append(m.shownBefore[:len(m.obs):len(m.obs)], 0)
-	next, _ := ask.advance(states, len(m.obs))
-	return len(next) > 0
+// admits asks the states for a line that was not seen. It is taken to be
+// written right after the last one that was.
+func (r *reading) admits(i int, l trace.Line) bool {
+	n := len(r.obs)
+	for k := n - 1; k >= 0; k-- {
+		if o := &r.obs[k]; o.isLog && o.log.Time.After(l.Time) {
+			l.Time, l.Whole = o.log.Time, o.log.Whole
+		}
+	}
+	m := *r.model
+	m.obs = append(m.obs[:n:n], observation{entry: &trace.Entry{}, isLog: true, c: i, log: l})
+	ask := *r
+	ask.model = &m
+	return slices.ContainsFunc(r.states, func(s state) bool {
+		next, _ := ask.step(s, n)
+		return len(next) > 0
+	})
 }
 
 // pattern writes a line as a case would, with its mark spelled out.
@@ -176,7 +200,8 @@ func pattern(l trace.Line) string {
 
 func (m *model) accept(t *trace.Trace) Verdict {
 	v := Verdict{Outcome: Pass, Accepted: len(m.obs)}
-	for _, o := range m.obs {
+	for i := range m.obs {
+		o := &m.obs[i]
 		if g := o.entry.Gap; g != nil {
 			v.Outcome = Inconclusive
 			v.Reason = fmt.Sprintf("line %d: something may be missing from %s: %s", o.entry.Line, g.Channel, g.Why)
@@ -214,11 +239,25 @@ func unknownActs(t *trace.Trace) []string {
 	seen := map[string]bool{}
 	for i := range t.Entries {
 		d := t.Entries[i].Did
-		if d == nil || d.Name == trace.ActApply || d.Name == trace.ActDelete || seen[d.Name] {
+		if d == nil || known(d) || seen[d.Name] {
 			continue
 		}
 		seen[d.Name] = true
 		names = append(names, "did."+d.Name)
 	}
 	return names
+}
+
+func known(d *trace.Act) bool {
+	switch d.Name {
+	case trace.ActApply, trace.ActDelete, trace.ActEvict, trace.ActPatch:
+		return true
+	case trace.ActRestart:
+		return d.Target() == "kubelet" || d.Target() == "node"
+	case trace.ActStop:
+		return d.Target() == "kubelet" || d.Target() == "sandbox"
+	case trace.ActStart:
+		return d.Target() == "kubelet"
+	}
+	return false
 }

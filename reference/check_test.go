@@ -281,18 +281,17 @@ func TestKnownIssue(t *testing.T) {
 
 func TestUnmodelled(t *testing.T) {
 	pod := parsePodScript(t, "container1\n")
-	seconds, policy := int64(5), corev1.ContainerRestartPolicyAlways
-	pod.Spec.InitContainers = []corev1.Container{{Name: "init"}}
-	pod.Spec.ActiveDeadlineSeconds = &seconds
-	pod.Spec.Containers[0].RestartPolicy = &policy
+	shared, signal := true, corev1.SIGUSR1
+	pod.Spec.ShareProcessNamespace, pod.Spec.HostPID = &shared, true
+	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{StopSignal: &signal}
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(t, err)
 	tr, _ := parseTraceScript(t, pod, "v1.37.2", "container1#0 / main: begin\n")
 	v := reference.Check(k, pod, tr)
 	assert.Equal(t, v.Outcome, reference.Unmodelled)
-	assert.DeepEqual(t, v.Unmodelled, []string{"spec.activeDeadlineSeconds", "spec.containers[0].restartPolicy", "spec.initContainers"})
+	assert.DeepEqual(t, v.Unmodelled, []string{"spec.containers[0].lifecycle", "spec.hostPID", "spec.shareProcessNamespace"})
 	_, err = reference.Explain(k, pod)
-	assert.ErrorContains(t, err, "spec.initContainers")
+	assert.ErrorContains(t, err, "spec.hostPID")
 
 	pod = parsePodScript(t, "container1\n")
 	tr, _ = parseTraceScript(t, pod, "v1.37.2", "did restart\ncontainer1#0 / main: begin\n")

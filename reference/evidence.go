@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,80 +9,166 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// gather reads through the whole trace for what it shows to have happened.
-func gather(p plan, obs []observation, logOnly bool) evidence {
-	ev := evidence{
-		runs:           make([]int, len(p.containers)),
-		startFailed:    make([]bool, len(p.containers)),
-		hookFailed:     make([]bool, len(p.containers)),
-		probeFailed:    make([]bool, len(p.containers)),
-		logs:           make([]map[trace.Actor]bool, len(p.containers)),
-		deletedAnyTime: logOnly,
-	}
-	for i := range ev.logs {
-		ev.logs[i] = map[trace.Actor]bool{}
-	}
-	acted, deleted := false, false
-	// Without run numbers, the second begin of a main process and each line
-	// behind an end are the only signs of another instance.
-	counted := make([]int, len(p.containers))
-	begun := make([]bool, len(p.containers))
-	ended := make([]bool, len(p.containers))
-	for _, o := range obs {
-		switch e := o.entry; {
-		case e.Log != nil:
-			ev.logs[o.c][o.log.Actor] = true
-			if o.log.Run != trace.NoRun {
-				counted[o.c] = o.log.Run
-			} else if o.log.Actor == trace.Main {
-				if begun[o.c] && (ended[o.c] || o.log.Mark.Kind == trace.Begin) {
-					counted[o.c]++
-				}
-				begun[o.c], ended[o.c] = true, o.log.Mark.Kind == trace.End
-			}
-			if o.log.Actor == trace.PostStart && o.log.Mark.Kind == trace.End && o.log.Mark.N > 0 {
-				ev.hookFailed[o.c] = true
-			}
-			ev.runs[o.c] = max(ev.runs[o.c], counted[o.c])
-		case e.Pod != nil:
-			deleted = deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted
-			for i := range e.Pod.Status.ContainerStatuses {
-				ev.see(p, &e.Pod.Status.ContainerStatuses[i])
-			}
-		case e.Event != nil:
-			if c, ok := eventContainer(p, e.Event); ok {
-				ev.hear(c, e.Event)
-			}
-		case e.Did != nil:
-			acted = acted || e.Did.Name == trace.ActDelete
-		case e.Gap != nil:
-			ev.logGap = ev.logGap || e.Gap.Channel == "log"
-			ev.eventGap = ev.eventGap || e.Gap.Channel == "events"
-		}
-	}
-	if deleted && !acted {
-		ev.deletedAnyTime = true
-	}
-	return ev
+// evidence is what the whole trace shows to have happened at some time.
+// Faults are admitted only where the trace shows them: a restart, a start that
+// failed, a deletion, a sandbox that was lost.
+type evidence struct {
+	// runs is the highest run of each container of which anything is seen.
+	runs []int32
+	// startFailed: the container could not be created or started at least once.
+	startFailed []bool
+	// hookFailed and probeFailed: the postStart hook, or a liveness or startup
+	// probe, failed at least once.
+	hookFailed, probeFailed []bool
+	// endsAnyTime: someone ends the Pod, and nothing says when.
+	endsAnyTime bool
+	// logs tells which actors of each container write to the log at all.
+	logs [][6]bool
+	// logGap and eventGap: lines, or Events, may be missing or out of order.
+	logGap, eventGap bool
+	// newSandbox: the sandbox of the Pod was replaced at least once.
+	newSandbox bool
+	// changed: the Pod was changed at the API, so that the kubelet may replace
+	// any container.
+	changed bool
+	// restarts are the observations (index + 1) in which the kubelet was
+	// stopped or restarted.
+	restarts []int32
+	// ends are the observations (index + 1) that end the Pod: a deletion, an
+	// eviction.
+	ends []int32
 }
 
-func (ev *evidence) see(p plan, s *corev1.ContainerStatus) {
-	c, ok := p.index[s.Name]
+// number is the place of an actor in evidence.logs.
+func number(a trace.Actor) int { return slices.Index(actors, a) }
+
+var actors = trace.Actors()
+
+// writes reports whether an actor of a container writes to the log at all.
+func (ev *evidence) writes(c int, a trace.Actor) bool { return ev.logs[c][number(a)] }
+
+// gatherer reads through a trace for its evidence, one observation at a time.
+type gatherer struct {
+	p       *plan
+	ev      evidence
+	deleted bool
+	// Without run numbers, the second begin of a main process and each line
+	// behind an end are the only signs of another instance.
+	counted      []int32
+	begun, ended []bool
+}
+
+func newGatherer(p *plan, logOnly bool) *gatherer {
+	n := len(p.containers)
+	return &gatherer{
+		p:       p,
+		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n),
+		ev: evidence{
+			runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), probeFailed: make([]bool, n),
+			logs: make([][6]bool, n), endsAnyTime: logOnly,
+		},
+	}
+}
+
+// gather reads through the whole trace for what it shows to have happened.
+func gather(p *plan, obs []observation, logOnly bool) evidence {
+	g := newGatherer(p, logOnly)
+	for n := range obs {
+		g.take(&obs[n], n)
+	}
+	return g.evidence()
+}
+
+// evidence returns what was gathered.
+func (g *gatherer) evidence() evidence {
+	if g.deleted && len(g.ev.ends) == 0 {
+		g.ev.endsAnyTime = true
+	}
+	return g.ev
+}
+
+func (g *gatherer) take(o *observation, n int) {
+	ev := &g.ev
+	switch e := o.entry; {
+	case o.isLog:
+		g.line(o.c, &o.log)
+	case e.Pod != nil:
+		g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted || e.Pod.Status.Reason != ""
+		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
+			for i := range list {
+				g.status(&list[i])
+			}
+		}
+	case e.Event != nil:
+		if e.Event.Reason == "SandboxChanged" {
+			ev.newSandbox = true
+		}
+		if c, ok := eventContainer(g.p, e.Event); ok {
+			g.event(c, e.Event)
+		}
+	case e.Did != nil:
+		g.act(e.Did, n)
+	case e.Gap != nil:
+		ev.logGap = ev.logGap || e.Gap.Channel == "log"
+		ev.eventGap = ev.eventGap || e.Gap.Channel == "events"
+	}
+}
+
+func (g *gatherer) line(c int, l *trace.Line) {
+	g.ev.logs[c][number(l.Actor)] = true
+	if l.Run != trace.NoRun {
+		g.counted[c] = int32(l.Run)
+	} else if l.Actor == trace.Main {
+		if g.begun[c] && (g.ended[c] || l.Mark.Kind == trace.Begin) {
+			g.counted[c]++
+		}
+		g.begun[c], g.ended[c] = true, l.Mark.Kind == trace.End
+	}
+	if l.Actor == trace.PostStart && l.Mark.Kind == trace.End && l.Mark.N > 0 {
+		g.ev.hookFailed[c] = true
+	}
+	g.ev.runs[c] = max(g.ev.runs[c], g.counted[c])
+}
+
+func (g *gatherer) act(a *trace.Act, n int) {
+	ev, at := &g.ev, int32(n)+1
+	switch what := a.Name + " " + a.Target(); what {
+	case "restart kubelet", "stop kubelet", "start kubelet":
+		ev.restarts = append(ev.restarts, at)
+	case "restart node":
+		ev.restarts = append(ev.restarts, at)
+		ev.newSandbox = true
+	case "stop sandbox":
+		ev.newSandbox = true
+	default:
+		switch a.Name {
+		case trace.ActDelete, trace.ActEvict:
+			ev.ends = append(ev.ends, at)
+		case trace.ActPatch:
+			ev.changed = true
+		}
+	}
+}
+
+func (g *gatherer) status(s *corev1.ContainerStatus) {
+	ev := &g.ev
+	c, ok := g.p.index[s.Name]
 	if !ok {
 		return
 	}
-	ev.runs[c] = max(ev.runs[c], int(s.RestartCount))
+	ev.runs[c] = max(ev.runs[c], s.RestartCount)
 	if w := s.State.Waiting; w != nil {
 		ev.startFailed[c] = ev.startFailed[c] || isStartError(w.Reason)
 		ev.hookFailed[c] = ev.hookFailed[c] || w.Reason == "PostStartHookError"
 	}
 	// A dead instance may be replaced before the trace ends.
 	if s.State.Terminated != nil || s.LastTerminationState.Terminated != nil && s.State.Waiting != nil {
-		ev.runs[c] = max(ev.runs[c], int(s.RestartCount)+1)
+		ev.runs[c] = max(ev.runs[c], s.RestartCount+1)
 	}
 }
 
-func (ev *evidence) hear(c int, e *trace.Event) {
+func (g *gatherer) event(c int, e *trace.Event) {
+	ev := &g.ev
 	switch e.Reason {
 	case "Failed":
 		ev.startFailed[c] = true
@@ -109,12 +196,16 @@ func isStartError(reason string) bool {
 	return false
 }
 
-// eventContainer finds the regular container that an event speaks of.
-func eventContainer(p plan, e *trace.Event) (int, bool) {
-	name, ok := strings.CutPrefix(e.FieldPath, "spec.containers{")
+// eventContainer finds the container that an event speaks of.
+func eventContainer(p *plan, e *trace.Event) (int, bool) {
+	list, name, ok := strings.Cut(e.FieldPath, "{")
 	if !ok {
 		return 0, false
 	}
 	c, ok := p.index[strings.TrimSuffix(name, "}")]
-	return c, ok
+	if !ok {
+		return 0, false
+	}
+	want := map[role]string{regular: "spec.containers", initContainer: "spec.initContainers", sidecar: "spec.initContainers", ephemeral: "spec.ephemeralContainers"}
+	return c, want[p.containers[c].role] == list
 }

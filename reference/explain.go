@@ -124,7 +124,7 @@ func nodesOf(k Kubelet, p plan) []node {
 	}
 	nodes = append(nodes, node{name: "status: " + names(p, func(spec) bool { return true }) + " running", pod: shownPod(k, p, -1), c: -1, actor: "shown"})
 	for c, s := range p.containers {
-		if s.readiness {
+		if s.readiness.declared {
 			nodes = append(nodes, node{name: "status: " + s.name + " ready", pod: shownPod(k, p, c), c: -1, actor: trace.Actor("ready " + s.name)})
 		}
 	}
@@ -149,7 +149,7 @@ func shownPod(k Kubelet, p plan, ready int) *corev1.Pod {
 	all := true
 	for c, s := range p.containers {
 		started := true
-		is := !s.readiness || c == ready
+		is := !s.readiness.declared || c == ready
 		all = all && is
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
 			Name: s.name, Ready: is, Started: &started, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
@@ -160,7 +160,7 @@ func shownPod(k Kubelet, p plan, ready int) *corev1.Pod {
 		is = corev1.ConditionTrue
 	}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: is}, {Type: corev1.PodReady, Status: is}}
-	if k.hasSandboxCondition() {
+	if k.Enabled(gateSandboxCondition) {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue})
 	}
 	return pod
@@ -176,18 +176,16 @@ func refusal(k Kubelet, p plan, first, second node) string {
 		if x.pod != nil {
 			e.Type, e.Pod = trace.Modified, x.pod
 		} else {
-			e.Log = &x.name
+			e.Log, o.isLog = &x.name, true
+			o.log.Time = e.At
 		}
 		obs = append(obs, o)
 	}
-	m := newModel(k, p, obs, true)
-	states := []state{newState(p)}
+	r := newReading(&model{k: k, p: &p, obs: obs, ev: gather(&p, obs, true)})
 	for n := range obs {
-		next, d := m.advance(states, n)
-		if len(next) == 0 {
+		if d := r.advance(n); d != nil {
 			return d.rule
 		}
-		states = next
 	}
 	return ""
 }
@@ -198,7 +196,7 @@ func freePairs(p plan) []Edge {
 		if s.postStart {
 			free = append(free, Edge{s.name + " / main: begin", s.name + " / post start hook: begin", ruleMainUnordered})
 		}
-		if s.readiness {
+		if s.readiness.declared {
 			free = append(free, Edge{s.name + " / readiness probe", "", ruleReadinessBunch})
 		}
 	}

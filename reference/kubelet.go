@@ -2,13 +2,21 @@ package reference
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// Kubelet is the version of a kubelet and what the model knows of it. The
-// version of the API server does not matter.
-type Kubelet struct{ v trace.Release }
+// Kubelet is the version of a kubelet, its feature gates, and what the model
+// knows of it. The version of the API server does not matter.
+type Kubelet struct {
+	v trace.Release
+	// set are the gates that differ from the default of the version.
+	set map[string]bool
+}
 
 // The span of releases that the model was written for and measured on.
 var (
@@ -25,7 +33,7 @@ func ParseKubelet(s string) (Kubelet, error) {
 	if v.Major != 1 {
 		return Kubelet{}, fmt.Errorf("kubelet version %q: only Kubernetes 1.x is known", s)
 	}
-	return Kubelet{v}, nil
+	return Kubelet{v: v}, nil
 }
 
 // String returns the version as Kubernetes writes it.
@@ -41,10 +49,85 @@ func (k Kubelet) Known() bool {
 // pre-release counts as its minor.
 func (k Kubelet) since(minor int) bool { return k.v.Minor >= minor }
 
-// hasSandboxCondition: PodReadyToStartContainers is an alpha gate, off, in
-// 1.28; beta and on from 1.29 (pkg/features/kube_features.go).
-func (k Kubelet) hasSandboxCondition() bool { return k.since(29) }
+// The feature gates that bear on order.
+const (
+	gateSidecars         = "SidecarContainers"
+	gateSandboxCondition = "PodReadyToStartContainersCondition"
+	gateRestartRules     = "ContainerRestartRules"
+	gateRestartAll       = "RestartAllContainersOnContainerExits"
+	gateStatusOnRestart  = "ChangeContainerStatusOnKubeletRestart"
+	gateShortBackoff     = "ReduceDefaultCrashLoopBackOffDecay"
+)
+
+// gates are those, with the minor release that brought each, and the one from
+// which it is on by default; 0 where it is off in all that are covered
+// (pkg/features/kube_features.go of each release).
+var gates = map[string]struct{ since, on int }{
+	gateSidecars:         {28, 29},
+	gateSandboxCondition: {28, 29},
+	gateRestartRules:     {34, 35},
+	gateRestartAll:       {35, 36},
+	gateStatusOnRestart:  {35, 0},
+	gateShortBackoff:     {33, 0},
+}
+
+// Enabled reports whether a feature gate that bears on order is on.
+func (k Kubelet) Enabled(gate string) bool {
+	if on, ok := k.set[gate]; ok {
+		return on
+	}
+	g := gates[gate]
+	return g.on != 0 && k.since(g.on)
+}
+
+// WithGates returns the kubelet with feature gates set, written as the kubelet
+// takes them ("SidecarContainers=true,ContainerRestartRules=false"). A gate
+// that does not bear on order, or that the version does not have, is an error:
+// a verdict that ignores it would be one about another kubelet.
+func (k Kubelet) WithGates(list string) (Kubelet, error) {
+	k.set = maps.Clone(k.set)
+	for _, pair := range strings.Split(list, ",") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return k, fmt.Errorf("feature gate %q: write it as Name=true or Name=false", pair)
+		}
+		g, ok := gates[name]
+		if !ok {
+			return k, fmt.Errorf("feature gate %q does not bear on order; those that do: %s", name, strings.Join(slices.Sorted(maps.Keys(gates)), ", "))
+		}
+		if !k.since(g.since) {
+			return k, fmt.Errorf("feature gate %s came with 1.%d; a kubelet %s does not have it", name, g.since, k)
+		}
+		if k.set == nil {
+			k.set = map[string]bool{}
+		}
+		k.set[name] = on
+	}
+	return k, nil
+}
 
 // sandboxConditionEarly: from 1.36 a callback publishes the condition as soon
 // as the sandbox exists (pkg/kubelet/kubelet.go, OnPodSandboxReady).
 func (k Kubelet) sandboxConditionEarly() bool { return k.since(36) }
+
+// killsInParallel: the containers that one sync stops, up to 1.37 one after
+// the other (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
+func (k Kubelet) killsInParallel() bool { return k.since(38) }
+
+// sidecarProbesStop: the liveness and startup probes of sidecars end when the
+// termination begins, as those of regular containers always do
+// (pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup).
+func (k Kubelet) sidecarProbesStop() bool { return k.since(38) }
+
+// forgetsOnRestart: a kubelet that is restarted shows containers with probes as
+// not ready and not started until they are probed again
+// (pkg/kubelet/prober/prober_manager.go, isContainerStarted).
+func (k Kubelet) forgetsOnRestart() bool { return !k.since(35) || k.Enabled(gateStatusOnRestart) }
+
+// initFromScratch: a new sandbox that runs the init containers again turns the
+// phase back to Pending (pkg/kubelet/kubelet_pods.go, getPhase).
+func (k Kubelet) initFromScratch() bool { return k.since(32) }

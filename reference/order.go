@@ -12,12 +12,29 @@ import (
 // observation is one thing that was seen, with its place in the file.
 type observation struct {
 	entry *trace.Entry
+	isLog bool
 	log   trace.Line // of a log entry
-	text  string     // how an explanation names it
-	// c is the index of the container of a log entry.
+	// c is the index of the container of a log entry; -1 for others.
 	c int
 	// key is the earliest time that the observation can stand for.
 	key time.Time
+}
+
+// text is how an explanation names the observation.
+func (o *observation) text() string {
+	switch e := o.entry; {
+	case e.Pod != nil:
+		return describePod(e)
+	case e.Event != nil:
+		return fmt.Sprintf("event %s %s: %s", e.Event.Reason, e.Event.FieldPath, e.Event.Message)
+	case e.Did != nil:
+		return fmt.Sprintf("did %s %s", e.Did.Name, e.Did.Param)
+	case e.Gap != nil:
+		return fmt.Sprintf("gap in %s: %s", e.Gap.Channel, e.Gap.Why)
+	case e.Log != nil:
+		return *e.Log
+	}
+	return o.log.String()
 }
 
 // A trace has several channels, each ordered in itself. Between them time is
@@ -39,7 +56,7 @@ const clockSlack = 20 * time.Millisecond
 // observe reads the channels of the trace and lays them side by side. The
 // error is a *trace.Error with the number of the first line that is torn or
 // foreign.
-func observe(t *trace.Trace, p plan) ([]observation, error) {
+func observe(t *trace.Trace, p *plan) ([]observation, error) {
 	obs := make([]observation, 0, len(t.Entries))
 	var floor time.Time
 	for i := range t.Entries {
@@ -58,7 +75,7 @@ func observe(t *trace.Trace, p plan) ([]observation, error) {
 			if !p.containers[c].has(l.Actor) {
 				return nil, &trace.Error{Line: e.Line, Err: fmt.Errorf("container %q declares no %s", l.Container, l.Actor)}
 			}
-			o.log, o.c, o.text = l, c, *e.Log
+			o.isLog, o.log, o.c = true, l, c
 			if !t.LogOnly {
 				o.key = l.Time
 				if e.At.Before(o.key) {
@@ -70,15 +87,9 @@ func observe(t *trace.Trace, p plan) ([]observation, error) {
 				floor = o.key
 			}
 		case e.Pod != nil:
-			o.text = describePod(e)
 			o.key = e.At.Add(clockSlack)
 		case e.Event != nil:
-			o.text = fmt.Sprintf("event %s %s: %s", e.Event.Reason, e.Event.FieldPath, e.Event.Message)
 			o.key = e.At.Add(clockSlack)
-		case e.Did != nil:
-			o.text = fmt.Sprintf("did %s %s", e.Did.Name, e.Did.Param)
-		case e.Gap != nil:
-			o.text = fmt.Sprintf("gap in %s: %s", e.Gap.Channel, e.Gap.Why)
 		}
 		obs = append(obs, o)
 	}

@@ -52,6 +52,9 @@ type Rule struct {
 	// Source is a file and function of k8s.io/kubernetes, or a page of the
 	// documentation.
 	Source string
+	// From are the numbers of the rule in the rule book of the project, from
+	// which it comes ("R8 R16"); see CONTRIBUTING.
+	From string
 	// Versions is the range of kubelets that the rule holds for; empty means
 	// all that are covered.
 	Versions string
@@ -106,8 +109,8 @@ func checkTables() error {
 			return fmt.Errorf("rule %s has no level", r.Slug)
 		case r.Basis != Documented && r.Basis != Implementation:
 			return fmt.Errorf("rule %s has no basis", r.Slug)
-		case r.Says == "" || r.Source == "":
-			return fmt.Errorf("rule %s needs a sentence and a source", r.Slug)
+		case r.Says == "" || r.Source == "" || r.From == "":
+			return fmt.Errorf("rule %s needs a sentence, a source and where it comes from", r.Slug)
 		}
 		if _, err := trace.ParseRange(r.Versions); err != nil {
 			return fmt.Errorf("rule %s: %w", r.Slug, err)

@@ -3,6 +3,7 @@ package reference_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,11 +19,16 @@ import (
 // The files of testdata/rules are written in a short form, so that a person
 // sees at a glance what a trace says. A pod section has a line for each
 // container, "container1 postStart readiness", and may have "restartPolicy
-// Never" and "grace 30". A trace section has one entry a line:
+// Never" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
+// entries of initContainers, "debug shell" for an ephemeral container; a word
+// "delay=5", "successes=2" or "http" changes the readiness probe,
+// "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
+// A trace section has one entry a line:
 //
 //	container1#0 / main: begin            a log line; stamps are made up, 0.1 s apart
 //	+5s                                   time passes
 //	did delete 10                         an act, with a grace period
+//	did restart kubelet                   an act, with what it was done to
 //	pod Running container1=running,ready  an update; see parseUpdate
 //	event Started container1 text         an Event
 //	gap log text                          a gap
@@ -35,8 +41,6 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func parsePodScript(t *testing.T, s string) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-	exec := corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}
-	hook := &corev1.LifecycleHandler{Exec: exec.Exec}
 	for line := range strings.Lines(s) {
 		f := strings.Fields(line)
 		switch {
@@ -47,31 +51,68 @@ func parsePodScript(t *testing.T, s string) *corev1.Pod {
 			n, err := strconv.ParseInt(f[1], 10, 64)
 			assert.NilError(t, err)
 			pod.Spec.TerminationGracePeriodSeconds = &n
-		default:
-			c := corev1.Container{Name: f[0]}
-			for _, has := range f[1:] {
-				if c.Lifecycle == nil && strings.HasPrefix(has, "p") {
-					c.Lifecycle = &corev1.Lifecycle{}
-				}
-				switch has {
-				case "postStart":
-					c.Lifecycle.PostStart = hook
-				case "preStop":
-					c.Lifecycle.PreStop = hook
-				case "startup":
-					c.StartupProbe = &corev1.Probe{ProbeHandler: exec}
-				case "readiness":
-					c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec}
-				case "liveness":
-					c.LivenessProbe = &corev1.Probe{ProbeHandler: exec}
-				default:
-					t.Fatalf("pod script: %q", has)
-				}
+		case f[0] == "init", f[0] == "sidecar":
+			c := parseContainerScript(t, f[1:])
+			if f[0] == "sidecar" {
+				always := corev1.ContainerRestartPolicyAlways
+				c.RestartPolicy = &always
 			}
-			pod.Spec.Containers = append(pod.Spec.Containers, c)
+			pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+		case f[0] == "debug":
+			c := corev1.EphemeralContainerCommon(parseContainerScript(t, f[1:]))
+			pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: c})
+		default:
+			pod.Spec.Containers = append(pod.Spec.Containers, parseContainerScript(t, f))
 		}
 	}
 	return pod
+}
+
+func parseContainerScript(t *testing.T, f []string) corev1.Container {
+	t.Helper()
+	exec := corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}
+	hook := &corev1.LifecycleHandler{Exec: exec.Exec}
+	c := corev1.Container{Name: f[0]}
+	number := func(s string) int32 {
+		n, err := strconv.ParseInt(s, 10, 32)
+		assert.NilError(t, err)
+		return int32(n)
+	}
+	for _, has := range f[1:] {
+		name, value, _ := strings.Cut(has, "=")
+		if c.Lifecycle == nil && (name == "postStart" || name == "preStop") {
+			c.Lifecycle = &corev1.Lifecycle{}
+		}
+		switch name {
+		case "postStart":
+			c.Lifecycle.PostStart = hook
+		case "preStop":
+			c.Lifecycle.PreStop = hook
+		case "startup":
+			c.StartupProbe = &corev1.Probe{ProbeHandler: exec}
+		case "readiness":
+			c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec}
+		case "liveness":
+			c.LivenessProbe = &corev1.Probe{ProbeHandler: exec}
+		case "delay":
+			c.ReadinessProbe.InitialDelaySeconds = number(value)
+		case "successes":
+			c.ReadinessProbe.SuccessThreshold = number(value)
+		case "http":
+			c.ReadinessProbe.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}
+		case "policy":
+			p := corev1.ContainerRestartPolicy(value)
+			c.RestartPolicy = &p
+		default:
+			code, ok := strings.CutPrefix(name, "on")
+			assert.Assert(t, ok, "pod script: %q", has)
+			c.RestartPolicyRules = append(c.RestartPolicyRules, corev1.ContainerRestartRule{
+				Action:    corev1.ContainerRestartRuleAction(value),
+				ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{number(code)}},
+			})
+		}
+	}
+	return c
 }
 
 // parseTraceScript returns the trace and the line number, in the trace, of the
@@ -104,9 +145,11 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 			name, arg, _ := strings.Cut(rest, " ")
 			var param any
 			if arg != "" {
-				g, err := strconv.ParseInt(arg, 10, 64)
-				assert.NilError(t, err)
-				param = trace.DeleteParam{GracePeriodSeconds: &g}
+				if g, err := strconv.ParseInt(arg, 10, 64); err == nil {
+					param = trace.DeleteParam{GracePeriodSeconds: &g}
+				} else {
+					param = arg
+				}
 			}
 			a, err := trace.NewAct(name, param)
 			assert.NilError(t, err)
@@ -115,7 +158,11 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 			e.Type, e.Pod = parseUpdate(t, pod, kubelet, rest)
 		case "event":
 			f := strings.SplitN(rest, " ", 3)
-			e.Event = &trace.Event{Reason: f[0], FieldPath: "spec.containers{" + f[1] + "}", Message: strings.Join(f[2:], "")}
+			list := "spec.containers"
+			if slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == f[1] }) {
+				list = "spec.initContainers"
+			}
+			e.Event = &trace.Event{Reason: f[0], FieldPath: list + "{" + f[1] + "}", Message: strings.Join(f[2:], "")}
 		case "gap":
 			channel, why, _ := strings.Cut(rest, " ")
 			e.Gap = &trace.Gap{Channel: channel, Why: why}
@@ -132,8 +179,9 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 
 // parseUpdate reads "Running container1=running,ready container2=waiting
 // Ready=False": the phase, the shown state of each container with its flags
-// (ready, notstarted, run1, code9, or a waiting reason), and conditions that
-// differ from the ones that fit. "deleting" and "gone" set a deletion.
+// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, or a
+// waiting reason), and conditions that differ from the ones that fit.
+// "deleting" and "gone" set a deletion.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
 	t.Helper()
 	kind, pod := trace.Modified, of.DeepCopy()
@@ -153,13 +201,25 @@ func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *core
 			over[name] = corev1.ConditionStatus(is)
 		default:
 			cs := parseContainer(t, name, strings.Split(is, ","))
-			if !cs.Ready {
+			init := slices.IndexFunc(of.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name })
+			plain := init >= 0 && of.Spec.InitContainers[init].RestartPolicy == nil
+			if plain {
+				cs.Ready = cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0
+			}
+			if !cs.Ready && !plain {
 				set["ContainersReady"] = "False"
+			}
+			if init >= 0 && !cs.Ready && (plain || !*cs.Started) {
+				set["Initialized"] = "False"
 			}
 			if cs.State.Running != nil {
 				set["PodReadyToStartContainers"] = "True"
 			}
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
+			if init >= 0 {
+				pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, cs)
+			} else {
+				pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
+			}
 		}
 	}
 	set["Ready"] = set["ContainersReady"]
@@ -183,7 +243,7 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 	t.Helper()
 	started := words[0] == "running"
 	cs := corev1.ContainerStatus{Name: name, Started: &started}
-	code, reason := int32(0), "ContainerCreating"
+	code, reason, when := int32(0), "ContainerCreating", metav1.Time{}
 	for _, w := range words[1:] {
 		switch {
 		case w == "ready":
@@ -193,6 +253,10 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 		case strings.HasPrefix(w, "run"):
 			_, err := fmt.Sscanf(w, "run%d", &cs.RestartCount)
 			assert.NilError(t, err)
+		case strings.HasPrefix(w, "at"):
+			n, err := strconv.Atoi(w[2:])
+			assert.NilError(t, err)
+			when.Time = epoch.Add(time.Duration(n) * time.Second)
 		case strings.HasPrefix(w, "code"):
 			_, err := fmt.Sscanf(w, "code%d", &code)
 			assert.NilError(t, err)
@@ -202,9 +266,9 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 	}
 	switch words[0] {
 	case "running":
-		cs.State.Running = &corev1.ContainerStateRunning{}
+		cs.State.Running = &corev1.ContainerStateRunning{StartedAt: when}
 	case "terminated":
-		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
+		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: when}
 	case "waiting":
 		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
 		if reason == "CrashLoopBackOff" || reason == "PostStartHookError" {

@@ -2,18 +2,20 @@ package reference
 
 import (
 	"slices"
-
-	"github.com/podorder/podorder/reference/trace"
 )
 
 // state is where the Pod may be. It holds only what the observations have
 // forced: a step of the kubelet that nothing has forced yet has not been taken,
-// since it can still be taken later. States are values; every step returns new
-// ones.
+// since it can still be taken later. What the observations have *shown* is the
+// same in every state and stands in the history beside them. States are values;
+// every step returns new ones.
 type state struct {
 	c []instance
-	// synced: the first sync, which starts every container once, has surely
-	// ended. Its cause explains all that follows from it.
+	// round counts the times that every container began anew: with a new
+	// sandbox, or by RestartAllContainers.
+	round int32
+	// synced: the sync that starts the regular containers has surely ended in
+	// this round.
 	synced cause
 	// ending: the termination of the whole Pod has surely begun.
 	ending cause
@@ -28,64 +30,45 @@ type cause struct {
 
 func (c cause) known() bool { return c.obs != 0 }
 
-// instance is the newest instance of one regular container.
+// instance is the newest instance of one container.
 type instance struct {
 	// run counts the instances from 0; -1 before the first.
-	run int
-	// late: the first start of the container failed, so that another sync
-	// than the first one starts it.
+	run int32
+	// fresh: no instance has been started in this round.
+	fresh bool
+	// first: this is the first instance of this round.
+	first bool
+	// late: the first start of this round failed, or was cut off, so that
+	// another sync than the first one starts the container.
 	late bool
-	// returned: the postStart hook of this instance has surely returned.
-	returned cause
 	// kill: the container is being stopped, and why.
 	kill killing
-	// killed is what forced that.
+	// after counts startup and liveness probes since the termination began.
+	after uint8
+	// returned: the postStart hook of this instance has surely returned.
+	returned cause
+	// killed is what forced kill.
 	killed cause
-
-	// What was seen of this instance; each is an observation + 1, or 0.
-	hookFirst, hookEnd, mainEnd, term, preStop, preStopEnd int32
-	hookCode, mainCode                                     int
-	// last is the latest line of this instance; before is the latest line of
-	// the instance before it.
-	last, before int32
-	// started and ready are the first successful startup and readiness probe;
-	// failing is the first failed liveness or startup probe.
-	started, ready, failing int32
-	// gone: the instance has surely ended.
+	// gone: the instance has surely ended, or, if fresh, will never start.
 	gone cause
-
-	// shown is how far the last update showed the container; see rankOf.
-	shown int
-	// stage is how far the Events of the first start have come, and stageAt
-	// the latest of them.
-	stage   stage
-	stageAt int32
+	// done: what is listed behind this init container or sidecar could start.
+	done cause
 }
-
-// stage counts the Events that one start records, in their order.
-type stage uint8
-
-const (
-	unheard stage = iota
-	pulling
-	pulled
-	created
-	started
-)
 
 type killing uint8
 
 const (
 	alive    killing = iota
 	byEnding         // the whole Pod is terminated
-	byProbe          // a liveness or startup probe failed
+	byProbe          // a liveness or startup probe failed, or the definition changed
 	byHook           // the postStart hook failed
+	byRound          // the sandbox is replaced, or all containers are restarted
 )
 
-func newState(p plan) state {
+func newState(p *plan) state {
 	s := state{c: make([]instance, len(p.containers))}
 	for i := range s.c {
-		s.c[i] = instance{run: -1, shown: -1}
+		s.c[i] = instance{run: -1, fresh: true}
 	}
 	return s
 }
@@ -98,14 +81,17 @@ func (s state) clone() state {
 // same reports whether two states are one for all that can still follow. What
 // forced a fact matters to explanations alone.
 func (s state) same(t state) bool {
-	if s.synced.known() != t.synced.known() || s.ending.known() != t.ending.known() {
+	if s.round != t.round || s.synced.known() != t.synced.known() || s.ending.known() != t.ending.known() {
 		return false
 	}
-	return slices.EqualFunc(s.c, t.c, func(a, b instance) bool {
-		ra, rb, ga, gb, ka, kb := a.returned.known(), b.returned.known(), a.gone.known(), b.gone.known(), a.killed.known(), b.killed.known()
-		a.returned, b.returned, a.gone, b.gone, a.killed, b.killed = cause{}, cause{}, cause{}, cause{}, cause{}, cause{}
-		return ra == rb && ga == gb && ka == kb && a == b
-	})
+	for i := range s.c {
+		a, b := &s.c[i], &t.c[i]
+		if a.run != b.run || a.fresh != b.fresh || a.first != b.first || a.late != b.late || a.kill != b.kill || a.after != b.after ||
+			a.returned.known() != b.returned.known() || a.gone.known() != b.gone.known() || a.done.known() != b.done.known() {
+			return false
+		}
+	}
+	return true
 }
 
 // denial says why a state does not admit an observation.
@@ -119,24 +105,4 @@ type denial struct {
 
 func deny(rule string, because ...cause) *denial {
 	return &denial{rule: rule, because: slices.DeleteFunc(because, func(c cause) bool { return !c.known() })}
-}
-
-// evidence is what the whole trace shows to have happened at some time.
-// Faults are admitted only where the trace shows them: a restart, a start that
-// failed, a deletion.
-type evidence struct {
-	// runs is the highest run of each container of which anything is seen.
-	runs []int
-	// startFailed: the container could not be created or started at least once.
-	startFailed []bool
-	// hookFailed and probeFailed: the postStart hook, or a liveness or startup
-	// probe, failed at least once.
-	hookFailed, probeFailed []bool
-	// deleted: someone deletes the Pod, at a time that an act of the trace
-	// gives or (unknown) at any time.
-	deletedAnyTime bool
-	// logs tells which actors of each container write to the log at all.
-	logs []map[trace.Actor]bool
-	// logGap and eventGap: lines, or Events, may be missing or out of order.
-	logGap, eventGap bool
 }

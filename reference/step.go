@@ -1,20 +1,33 @@
 package reference
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // model is everything that does not change while a trace is read.
 type model struct {
 	k   Kubelet
-	p   plan
+	p   *plan
 	obs []observation
 	ev  evidence
-	// deleteAt is the index of the first delete act, or len(obs).
-	deleteAt int
-	// shownBefore is, for each observation, the index + 1 of the latest update
-	// before it.
-	shownBefore []int32
+}
+
+// reading is how far a trace has been read: the set of states in which the Pod
+// may be, and what the observations so far have shown.
+type reading struct {
+	*model
+	states []state
+	h      []history
+	// shownAt is the latest update, as an observation + 1.
+	shownAt int32
+}
+
+func newReading(m *model) *reading {
+	return &reading{model: m, states: []state{newState(m.p)}, h: newHistory(m.p)}
 }
 
 // at names observation n as the cause of a fact under a rule.
@@ -23,204 +36,597 @@ func at(n int, rule string) cause { return cause{int32(n) + 1, rule} }
 // step returns the states that may follow s once observation n has been made,
 // with no more hidden steps taken than it forces. None means that s does not
 // admit it, for the reason given.
-func (m *model) step(s state, n int) ([]state, *denial) {
-	switch e := m.obs[n].entry; {
-	case e.Log != nil:
-		return m.onLine(s, n)
+func (r *reading) step(s state, n int) ([]state, *denial) {
+	o := &r.obs[n]
+	switch e := o.entry; {
+	case o.isLog:
+		return r.onLine(s, n)
 	case e.Pod != nil:
-		return m.onPod(s, n)
+		return r.onPod(s, n)
 	case e.Event != nil:
-		return m.onEvent(s, n)
+		return r.onEvent(s, n)
 	}
 	return []state{s}, nil
 }
 
+// seenOf is what the lines have shown of the newest instance of container i in
+// state s.
+func (r *reading) seenOf(s *state, i int) *seen { return r.h[i].at(s.c[i].run) }
+
 // start is the hidden step to instance run of container i, forced by
 // observation n. It returns every way to get there.
-func (m *model) start(s state, i, run, n int) ([]state, *denial) {
-	if c := s.c[i]; s.ending.known() && (c.kill == byEnding || c.last >= s.ending.obs) {
+func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
+	c := &s.c[i]
+	if s.ending.known() && (c.kill == byEnding || c.gone.known() || r.seenOf(&s, i).last >= s.ending.obs) {
 		// Otherwise it was started before, and its first line came late.
 		return nil, deny(ruleNoStart, s.ending)
 	}
-	if run > 0 {
-		return m.restart(s, i, run, n)
-	}
 	var next []state
-	if !s.c[i].late && !s.synced.known() {
-		for _, t := range m.reach(s, i, n) {
-			t.c[i].run = 0
-			next = append(next, t)
+	var d *denial
+	if c.fresh {
+		next, d = r.firstStart(s.clone(), i, run, n)
+	} else {
+		next, d = r.restart(s, i, run, n)
+	}
+	if r.mayBeginAnew(&s, n) {
+		more, other := r.firstStart(r.beginAnew(s, n), i, run, n)
+		next = append(next, more...)
+		if d == nil {
+			d = other
 		}
 	}
-	if s.c[i].late || m.ev.startFailed[i] {
-		// The first start failed; a later sync, which begins when the first
-		// one has ended, starts it.
-		t := s.clone()
-		t.c[i].late = true
-		for _, t := range m.endSync(t, n, ruleRestartSerial) {
-			t.c[i].run = 0
-			next = append(next, t)
-		}
+	if len(next) == 0 {
+		return nil, d
 	}
 	return next, nil
 }
 
-// reach takes the first sync to where it starts container i: everything listed
-// before it has been started, and its postStart hook has returned, unless its
-// start failed.
-func (m *model) reach(s state, i, n int) []state {
-	return m.pass(s, i, n, m.passRule)
+// firstStart starts container i for the first time in this round. The state is
+// the caller's own.
+func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial) {
+	if c := &s.c[i]; c.gone.known() {
+		return nil, deny(c.gone.rule, c.gone)
+	}
+	var next []state
+	switch {
+	case r.p.containers[i].role == ephemeral:
+		after, _, _ := r.free(s, i, n)
+		return []state{begun(after, i, run)}, nil
+	case i < r.p.inits:
+		states, d := r.initialize(s, i, n)
+		for _, t := range states {
+			next = append(next, begun(t, i, run))
+		}
+		return next, d
+	}
+	if !s.c[i].late && !s.synced.known() {
+		states, d := r.reach(s, i, n)
+		if d != nil {
+			return nil, d
+		}
+		for _, t := range states {
+			next = append(next, begun(t, i, run))
+		}
+	}
+	if s.c[i].late || r.ev.startFailed[i] || r.kubeletRestarted(n) {
+		// The first start failed or was cut off; a later sync, which begins
+		// when the first one has ended, starts it.
+		t := s.clone()
+		t.c[i].late = true
+		states, d := r.endSync(t, n, ruleRestartSerial)
+		if d != nil && len(next) == 0 {
+			return nil, d
+		}
+		for _, t := range states {
+			next = append(next, begun(t, i, run))
+		}
+	}
+	if len(next) == 0 {
+		return nil, deny(ruleListedOrder, s.synced)
+	}
+	return next, nil
 }
 
-// pass takes the first sync past the first i containers: each has been started
-// and its postStart hook has returned, by the rule given for it. In one branch
-// for each whose start may have failed, it is left to a later sync.
-func (m *model) pass(s state, i, n int, rule func(int) string) []state {
-	states := []state{s.clone()}
-	for j := range i {
-		if s.c[j].late || s.c[j].run > 0 {
+// begun has instance run of container i started, the first of this round.
+func begun(s state, i int, run int32) state {
+	c := &s.c[i]
+	c.run, c.fresh, c.first = run, false, true
+	return s
+}
+
+// initialize takes the Pod to where what is listed behind its first k init
+// containers and sidecars may start: each of these has exited with 0, or has
+// been started. The state is the caller's own.
+func (r *reading) initialize(s state, k, n int) ([]state, *denial) {
+	k = min(k, r.p.inits)
+	for j := range k {
+		c, x, spec := &s.c[j], r.seenOf(&s, j), &r.p.containers[j]
+		if c.done.known() {
+			continue
+		}
+		if c.fresh {
+			// It has run without a line so far, and, if it is no sidecar, ended.
+			if c.gone.known() {
+				return nil, deny(c.gone.rule, c.gone)
+			}
+			s, x = begun(s, j, c.run+1), &unseen
+			c = &s.c[j]
+		}
+		if spec.role == sidecar {
+			if d := r.sidecarStarted(c, x, j, n); d != nil {
+				return nil, d
+			}
+			c.done = at(n, ruleSidecarStarted)
+			r.settle(&s, j, n, ruleSidecarStarted)
+			continue
+		}
+		rule := ruleInitSerial
+		if k == r.p.inits {
+			rule = ruleInitFirst
+		}
+		switch {
+		case r.ev.logGap:
+		case x.mainEnd != 0 && x.mainCode != 0:
+			return nil, deny(ruleInitFailure, cause{x.mainEnd, ruleInitFailure})
+		case x.mainEnd == 0 && x.mainBegin != 0:
+			return nil, because(deny(rule, cause{x.mainBegin, rule}), "init container %s has begun and not ended", spec.name)
+		case x.mainEnd != 0:
+			rule = ruleInitOnce
+		}
+		c.done, c.gone = at(n, rule), at(n, rule)
+		if x.mainEnd != 0 {
+			c.gone = cause{x.mainEnd, ruleInitOnce}
+		}
+	}
+	return []state{s}, nil
+}
+
+// sidecarStarted reports why sidecar j cannot have been started by now: its
+// hook failed or still runs, or its startup probe has not succeeded.
+func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) *denial {
+	spec := &r.p.containers[j]
+	if r.ev.logGap {
+		return nil
+	}
+	// An earlier instance of this round may have been started, whatever has
+	// become of it.
+	var first *denial
+	for _, x := range append([]seen{*x}, r.h[j].runs...) {
+		switch {
+		case x.run > c.run:
+			continue
+		case x.hookEnd != 0 && x.hookCode != 0:
+			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
+		case x.hookBegin != 0 && x.hookEnd == 0 && !r.cutOff(x.hookBegin, n):
+			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has begun and not ended", spec.name))
+		case spec.startup.declared && r.ev.writes(j, trace.StartupProbe) && x.started == 0:
+			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.last, ruleSidecarStarted}), "no startup probe of sidecar %s has succeeded by then", spec.name))
+		default:
+			return nil
+		}
+	}
+	return first
+}
+
+func firstOf(a, b *denial) *denial {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// cutOff reports whether the kubelet was restarted between two observations:
+// the hook that it ran has died then, without an end.
+func (r *reading) cutOff(from int32, n int) bool {
+	return slices.ContainsFunc(r.ev.restarts, func(x int32) bool { return x > from && int(x) <= n+1 })
+}
+
+// kubeletRestarted reports whether the kubelet was restarted by observation n.
+func (r *reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
+
+// settle forces that the postStart hook of the newest instance of container j
+// has returned. One that logged its begin and no end died instead: with its
+// container, or with the kubelet, or the container is stopped because of it.
+func (r *reading) settle(s *state, j, n int, rule string) {
+	c := &s.c[j]
+	if c.returned.known() || c.fresh {
+		return
+	}
+	x := r.seenOf(s, j)
+	c.returned = at(n, rule)
+	if x.hookBegin != 0 && x.hookEnd == 0 && !c.gone.known() && !r.ev.logGap && !r.cutOff(x.hookBegin, n) {
+		c.gone = at(n, rule)
+	}
+}
+
+// reach takes the start sync to where it starts container i: the Pod is
+// initialized, and every regular container listed before it has been started
+// and its postStart hook has returned, unless its start failed.
+func (r *reading) reach(s state, i, n int) ([]state, *denial) {
+	return r.pass(s, i, n, r.passRule)
+}
+
+// pass takes the start sync past the regular containers before container i;
+// see reach. In one branch for each whose start may have failed, it is left to
+// a later sync. The state is the caller's own.
+func (r *reading) pass(s state, i, n int, rule func(int) string) ([]state, *denial) {
+	states, d := r.initialize(s, r.p.inits, n)
+	if d != nil {
+		return nil, d
+	}
+	for j := r.p.inits; j < i; j++ {
+		if c := &states[0].c[j]; c.late || !c.fresh && !c.first {
 			continue
 		}
 		for a := range states {
-			if s.c[j].run < 0 && m.ev.startFailed[j] {
+			c := &states[a].c[j]
+			if c.fresh && r.ev.startFailed[j] {
 				t := states[a].clone()
 				t.c[j].late = true
 				states = append(states, t)
 			}
-			c := &states[a].c[j]
-			if c.run < 0 {
-				c.run = 0
+			if c.fresh {
+				states[a] = begun(states[a], j, c.run+1)
 			}
-			if !c.returned.known() {
-				c.returned = at(n, rule(j))
-			}
+			r.settle(&states[a], j, n, rule(j))
 		}
 	}
-	return states
+	return states, nil
 }
 
 // passRule is the rule by which a later start shows that container j is done
 // with its own.
-func (m *model) passRule(j int) string {
-	if m.p.containers[j].postStart {
+func (r *reading) passRule(j int) string {
+	if r.p.containers[j].postStart {
 		return ruleBlocksNext
 	}
 	return ruleListedOrder
 }
 
-// endSync takes the first sync to its end: every container has been started
-// and every hook has returned, by the given rule; see pass.
-func (m *model) endSync(s state, n int, rule string) []state {
+// endSync takes the start sync to its end: every regular container has been
+// started and every hook has returned, by the given rule; see pass.
+func (r *reading) endSync(s state, n int, rule string) ([]state, *denial) {
 	if s.synced.known() {
-		return []state{s.clone()}
+		return []state{s.clone()}, nil
 	}
-	states := m.pass(s, len(s.c), n, func(int) string { return rule })
+	states, d := r.pass(s.clone(), r.p.inits+r.p.regulars, n, func(int) string { return rule })
 	for a := range states {
 		states[a].synced = at(n, rule)
 	}
-	return states
+	if d == nil && r.kubeletRestarted(n) {
+		// Or the kubelet was stopped in the middle of it, and another sync
+		// starts what was left.
+		if more, _ := r.initialize(s.clone(), r.p.inits, n); more != nil {
+			t := more[0]
+			for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+				t.c[j].late = t.c[j].late || t.c[j].fresh
+				r.settle(&t, j, n, rule)
+			}
+			t.synced = at(n, rule)
+			states = append(states, t)
+		}
+	}
+	return states, d
 }
 
-// restart is the hidden step to a later instance of container i. The sync that
-// does it begins after the sync that started the instance before.
-func (m *model) restart(s state, i, run, n int) ([]state, *denial) {
-	old := s.c[i]
-	switch {
-	case m.p.policy == corev1.RestartPolicyNever:
-		return nil, deny(rulePolicy, cause{max(old.mainEnd, old.term), rulePolicy})
-	case m.p.policy == corev1.RestartPolicyOnFailure && old.run == run-1 && old.mainEnd != 0 && old.mainCode == 0 && old.kill == alive && old.failing == 0 && !m.ev.probeFailed[i]:
-		// One that is being restarted because of a probe is started again
-		// however it ended meanwhile.
-		return nil, deny(rulePolicy, cause{old.mainEnd, rulePolicy})
-	case run > m.ev.runs[i]:
-		return nil, deny(ruleInstances, cause{max(old.mainEnd, old.last), ruleInstances})
+// restart is the hidden step to a later instance of container i within this
+// round. The sync that does it begins after the sync that started the instance
+// before.
+func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
+	if d := r.mayRestart(&s, i, run, n); d != nil {
+		return nil, d
+	}
+	states, d := r.instanceDone(s, i, n, ruleRestartSerial)
+	if d != nil {
+		return nil, d
+	}
+	again := func(t state, returned cause) state {
+		t.c[i] = instance{run: run, late: s.c[i].late, done: t.c[i].done, returned: returned}
+		return t
 	}
 	var next []state
-	for _, t := range m.endSync(s, n, ruleRestartSerial) {
-		// A worker that waits for the hook of another instance starts nothing.
-		// So this one was started before that hook began, unseen until now, or
-		// the hook has returned.
-		before := t.clone()
-		unseen := true
-		for j := range t.c {
-			if c := &t.c[j]; j != i && c.hookFirst != 0 && !c.returned.known() {
-				c.returned = at(n, ruleBlocksNext)
-				unseen = unseen && old.last != 0 && old.last < c.hookFirst
-			}
-		}
-		for _, u := range []state{t, before} {
-			u.c[i] = instance{run: run, late: old.late, before: old.last, shown: old.shown}
-		}
-		next = append(next, t)
-		if unseen && !before.same(t) {
-			next = append(next, before)
+	for _, t := range states {
+		after, before, by := r.free(t, i, n)
+		next = append(next, again(after, cause{}))
+		if before != nil {
+			next = append(next, again(*before, by))
 		}
 	}
 	return next, nil
+}
+
+// free forces the worker to be free for a start of container i: no postStart
+// hook of another container runs. The second state, where there is one, has
+// the start come before those hooks began, unseen until now; a hook of
+// container i was over by then, for the cause returned with it. The state is
+// the caller's own.
+func (r *reading) free(s state, i, n int) (after state, before *state, by cause) {
+	early, possible := s.clone(), true
+	for j := range s.c {
+		x := r.seenOf(&s, j)
+		if j == i || x.hookFirst == 0 || s.c[j].fresh || s.c[j].returned.known() || s.c[j].gone.known() {
+			continue
+		}
+		by = cause{max(by.obs, x.hookFirst), ruleHooksSerial}
+		possible = possible && r.h[i].newest().last < x.first
+		r.settle(&s, j, n, ruleBlocksNext)
+	}
+	if by.known() && possible {
+		before = &early
+	}
+	return s, before, by
+}
+
+// mayRestart says why container i cannot have been started again.
+func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
+	c, spec, x := &s.c[i], &r.p.containers[i], r.seenOf(s, i)
+	switch {
+	case spec.role == ephemeral:
+		return deny(ruleEphemeralOnce, cause{x.last, ruleEphemeralOnce})
+	case spec.role == initContainer && c.done.known():
+		return deny(ruleInitOnce, c.done)
+	case spec.role == initContainer && c.run == run-1 && x.mainEnd != 0 && x.mainCode == 0:
+		return deny(ruleInitOnce, cause{x.mainEnd, ruleInitOnce})
+	case run > r.ev.runs[i]:
+		return deny(ruleInstances, cause{max(x.mainEnd, x.last), ruleInstances})
+	case c.run == run-1 && r.tooSoon(i, x, n):
+		return because(deny(ruleBackoff, cause{x.last, ruleBackoff}), "container %s is started again %s after its last line; restart %d comes no sooner than %s behind the exit before it",
+			spec.name, r.between(int(x.last)-1, n), run, r.backoff(run))
+	}
+	if spec.role == sidecar {
+		return nil
+	}
+	exited := c.run == run-1 && x.mainEnd != 0
+	rule, ruled := ruleMatches(spec.rules, x.mainCode)
+	switch {
+	case exited && ruled && rule.Action == corev1.ContainerRestartRuleActionRestart:
+	case len(spec.rules) > 0 && !exited:
+		// What the rules say depends on an exit code that was not seen.
+	case spec.policy == corev1.RestartPolicyNever:
+		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && x.mainCode == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i] && !r.ev.changed:
+		// One that is being restarted because of a probe is started again
+		// however it ended meanwhile.
+		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})
+	}
+	return nil
+}
+
+// policyRule is the rule that a wrong restart breaks: where the container has a
+// policy or rules of its own, theirs.
+func (r *reading) policyRule(spec *spec) string {
+	if len(spec.rules) > 0 || spec.policy != r.p.policy {
+		return ruleExitRules
+	}
+	return rulePolicy
+}
+
+// ruleMatches finds the first restart rule that an exit code matches
+// (pkg/api/v1/pod/util.go, ContainerShouldRestart).
+func ruleMatches(rules []corev1.ContainerRestartRule, code int32) (corev1.ContainerRestartRule, bool) {
+	for _, r := range rules {
+		if r.ExitCodes == nil {
+			continue
+		}
+		in := slices.Contains(r.ExitCodes.Values, code)
+		if in == (r.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
+			return r, true
+		}
+	}
+	return corev1.ContainerRestartRule{}, false
 }
 
 // instanceDone forces the end of the sync that started the newest instance of
 // container i.
-func (m *model) instanceDone(s state, i, n int, rule string) []state {
-	if s.c[i].run <= 0 && !s.c[i].late {
-		return m.endSync(s, n, rule)
+func (r *reading) instanceDone(s state, i, n int, rule string) ([]state, *denial) {
+	if c := &s.c[i]; r.p.isRegular(i) && !c.late && (c.fresh || c.first) {
+		return r.endSync(s, n, rule)
 	}
 	t := s.clone()
-	if !t.c[i].returned.known() {
-		t.c[i].returned = at(n, rule)
+	r.settle(&t, i, n, rule)
+	return []state{t}, nil
+}
+
+// mayBeginAnew reports whether all containers may have been started anew since
+// the last time: the sandbox was lost, or a container asked for it.
+func (r *reading) mayBeginAnew(s *state, n int) bool {
+	if s.ending.known() || !slices.ContainsFunc(s.c, func(c instance) bool { return !c.fresh }) {
+		return false
 	}
-	return []state{t}
+	if r.ev.newSandbox && r.p.policy != corev1.RestartPolicyNever {
+		return true
+	}
+	return r.asksForAll(s)
+}
+
+// asksForAll reports whether a container has exited with a code for which one
+// of its rules restarts all containers.
+func (r *reading) asksForAll(s *state) bool {
+	if _, ok := r.p.gates[gateRestartAll]; !ok {
+		return false
+	}
+	for i := range r.p.containers {
+		spec, x := &r.p.containers[i], r.seenOf(s, i)
+		if len(spec.rules) == 0 || s.c[i].fresh {
+			continue
+		}
+		rule, ok := ruleMatches(spec.rules, x.mainCode)
+		// A main process that logs no end may have exited with any code.
+		if x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+			return true
+		}
+	}
+	return false
+}
+
+// beginAnew is the hidden step to a new round: every instance has ended, and
+// the Pod begins with its first init container.
+func (r *reading) beginAnew(s state, n int) state {
+	t := s.clone()
+	t.round++
+	t.synced = cause{}
+	for i := range t.c {
+		if r.p.containers[i].role != ephemeral {
+			t.c[i] = instance{run: s.c[i].run, fresh: true}
+		}
+	}
+	return t
 }
 
 // stop is the hidden step to the kill of container i. It returns one state for
 // each reason that the kubelet may have had by observation n.
-func (m *model) stop(s state, i, n int, why ...killing) ([]state, *denial) {
+func (r *reading) stop(s state, i, n int, why ...killing) ([]state, *denial) {
 	if s.c[i].kill != alive {
 		return []state{s.clone()}, nil
 	}
 	var next []state
+	var first *denial
 	for _, w := range why {
-		switch c := s.c[i]; w {
-		case byEnding:
-			if !s.ending.known() && !m.ev.deletedAnyTime && n < m.deleteAt {
-				continue
-			}
-			for _, t := range m.endSync(s, n, ruleTermAfterSync) {
+		states, d := r.stopFor(s, i, n, w)
+		next, first = append(next, states...), firstOf(first, d)
+	}
+	if len(next) > 0 {
+		return next, nil
+	}
+	if first == nil {
+		first = deny(ruleTermCause)
+		first.why = "nothing that was seen by then gives the kubelet a reason to stop container " + r.p.containers[i].name
+	}
+	return nil, first
+}
+
+func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
+	spec, x := &r.p.containers[i], r.seenOf(&s, i)
+	killed := func(t state) state {
+		t.c[i].kill, t.c[i].killed = w, at(n, ruleTermCause)
+		return t
+	}
+	switch w {
+	case byEnding:
+		states, d := r.end(s, i, n)
+		var next []state
+		for _, t := range states {
+			next = append(next, killed(t))
+		}
+		return next, d
+	case byProbe:
+		if !r.ev.changed && (!spec.liveness.declared && !spec.startup.declared || x.failing == 0 && !r.ev.probeFailed[i]) {
+			return nil, nil
+		}
+		states, d := r.instanceDone(s, i, n, ruleAfterSync)
+		var next []state
+		for _, t := range states {
+			r.quiet(&t, i, n, ruleKillAfterSync)
+			if !r.k.killsInParallel() {
 				for j := range t.c {
-					if !t.c[j].returned.known() {
-						t.c[j].returned = at(n, ruleTermAfterSync)
+					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() {
+						c.gone = at(n, ruleKillsSerial)
 					}
 				}
-				if !t.ending.known() {
-					t.ending = at(n, ruleNoStart)
-				}
-				t.c[i].kill, t.c[i].killed = byEnding, at(n, ruleTermCause)
-				next = append(next, t)
 			}
-		case byProbe:
-			if !m.p.containers[i].liveness && !m.p.containers[i].startup || c.failing == 0 && !m.ev.probeFailed[i] {
-				continue
-			}
-			for _, t := range m.instanceDone(s, i, n, ruleAfterSync) {
-				t.c[i].kill, t.c[i].killed = byProbe, at(n, ruleTermCause)
-				next = append(next, t)
-			}
-		case byHook:
-			if !m.p.containers[i].postStart || !m.ev.hookFailed[i] || c.hookEnd != 0 && c.hookCode == 0 {
-				continue
-			}
-			t := s.clone()
-			if !t.c[i].returned.known() {
-				t.c[i].returned = at(n, ruleTermCause)
-			}
-			t.c[i].kill, t.c[i].killed = byHook, at(n, ruleTermCause)
-			next = append(next, t)
+			next = append(next, killed(t))
+		}
+		return next, d
+	case byHook:
+		if !spec.postStart || !r.ev.hookFailed[i] || x.hookEnd != 0 && x.hookCode == 0 {
+			return nil, nil
+		}
+		t := s.clone()
+		r.settle(&t, i, n, ruleTermCause)
+		t.c[i].gone = s.c[i].gone // it is being stopped, and has not ended yet
+		return []state{killed(t)}, nil
+	case byRound:
+		if !r.mayBeginAnew(&s, n) {
+			return nil, nil
+		}
+		t := s.clone()
+		r.quiet(&t, -1, n, ruleKillAfterSync)
+		return []state{killed(t)}, nil
+	}
+	return nil, nil
+}
+
+// quiet forces that no postStart hook of a container other than i is running.
+func (r *reading) quiet(s *state, i, n int, rule string) {
+	for j := range s.c {
+		if j != i && r.seenOf(s, j).hookFirst != 0 {
+			r.settle(s, j, n, rule)
 		}
 	}
-	if len(next) == 0 {
-		d := deny(ruleTermCause)
-		d.why = "nothing that was seen by then gives the kubelet a reason to stop container " + m.p.containers[i].name
-		return nil, d
+}
+
+// end is the hidden step to the termination of the whole Pod, seen on
+// container i.
+func (r *reading) end(s state, i, n int) ([]state, *denial) {
+	if s.ending.known() {
+		return []state{s.clone()}, nil
 	}
-	return next, nil
+	asked := r.ev.endsAnyTime || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+	if !asked && !r.finished(&s, i) {
+		return nil, nil
+	}
+	var next []state
+	states, d := r.endSync(s, n, ruleTermAfterSync)
+	if len(states) > 0 || r.p.inits == 0 {
+		next = states
+	}
+	if r.p.inits > 0 && !s.synced.known() && !slices.ContainsFunc(s.c[r.p.inits:], func(c instance) bool { return !c.fresh }) {
+		// The Pod ends while it is being initialized: what was not started
+		// never is.
+		t := s.clone()
+		for j := range t.c {
+			if c := &t.c[j]; c.fresh {
+				c.gone = at(n, ruleNoStart)
+			}
+		}
+		next, d = append(next, t), nil
+	}
+	for a := range next {
+		t := &next[a]
+		for j := range t.c {
+			r.settle(t, j, n, ruleTermAfterSync)
+		}
+		if !asked {
+			// Nobody ended the Pod: the regular containers are through.
+			for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+				if c := &t.c[j]; !c.gone.known() {
+					c.gone = at(n, ruleSidecarsLast)
+				}
+			}
+		}
+		t.ending = at(n, ruleNoStart)
+	}
+	return next, d
+}
+
+// finished reports whether the Pod may have come to its end by itself, so that
+// the kubelet stops container i, which is not a regular one: every regular
+// container has exited and is not started again, or an init container failed
+// for good.
+func (r *reading) finished(s *state, i int) bool {
+	if r.p.isRegular(i) {
+		return false
+	}
+	over := func(j int) bool {
+		spec, x := &r.p.containers[j], r.seenOf(s, j)
+		rule, ruled := ruleMatches(spec.rules, x.mainCode)
+		switch {
+		case ruled && x.mainEnd != 0 && rule.Action == corev1.ContainerRestartRuleActionRestart, spec.policy == corev1.RestartPolicyAlways:
+			return false
+		case spec.policy == corev1.RestartPolicyNever:
+			return true
+		}
+		return x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && x.mainCode == 0
+	}
+	for j := range r.p.inits {
+		if x := r.seenOf(s, j); r.p.containers[j].role == initContainer && r.p.containers[j].policy == corev1.RestartPolicyNever && x.mainEnd != 0 && x.mainCode != 0 {
+			return true
+		}
+	}
+	for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+		if !over(j) {
+			return false
+		}
+	}
+	return true
 }

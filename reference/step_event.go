@@ -11,46 +11,51 @@ import (
 
 // onEvent takes an Event: what it names had been done when it arrived. Events
 // of a later instance prove nothing here that its lines do not.
-func (m *model) onEvent(s state, n int) ([]state, *denial) {
-	e := m.obs[n].entry.Event
-	i, ok := eventContainer(m.p, e)
+func (r *reading) onEvent(s state, n int) ([]state, *denial) {
+	e := r.obs[n].entry.Event
+	i, ok := eventContainer(r.p, e)
 	if !ok {
 		return []state{s}, nil
 	}
-	c, spec := s.c[i], m.p.containers[i]
+	c, spec := &s.c[i], &r.p.containers[i]
+	once := r.ev.runs[i] == 0 && s.round == 0
 	switch e.Reason {
 	case "Pulling":
-		return m.onStartEvent(s, i, n, pulling)
+		return r.onStartEvent(s, i, n, pulling)
 	case "Pulled":
-		return m.onStartEvent(s, i, n, pulled)
+		return r.onStartEvent(s, i, n, pulled)
 	case "Created":
-		return m.onStartEvent(s, i, n, created)
+		return r.onStartEvent(s, i, n, created)
 	case "Started":
-		return m.onStartEvent(s, i, n, started)
+		return r.onStartEvent(s, i, n, started)
 	case "Killing":
 		switch {
 		case strings.HasPrefix(e.Message, "Stopping container"):
-			next, d := m.stop(s, i, n, byEnding)
+			if c.fresh {
+				return []state{s}, nil
+			}
+			next, d := r.stop(s, i, n, byEnding, byRound)
 			for _, t := range next {
-				if t.c[i].run != m.ev.runs[i] {
+				if t.c[i].run != r.ev.runs[i] {
 					// It speaks of an instance that has shown no line yet.
 					t.c[i].kill, t.c[i].killed = c.kill, c.killed
 				}
 			}
 			return next, d
-		case m.ev.runs[i] > 0:
+		case !once:
 			// It may speak of any of the instances.
 		case strings.Contains(e.Message, "liveness probe"), strings.Contains(e.Message, "startup probe"):
-			return m.stop(s, i, n, byProbe)
+			return r.stop(s, i, n, byProbe)
 		case strings.Contains(e.Message, "FailedPostStartHook"):
-			return m.stop(s, i, n, byHook)
+			return r.stop(s, i, n, byHook)
 		}
 	case "FailedPostStartHook":
+		x := r.seenOf(&s, i)
 		if !spec.postStart {
 			return nil, because(deny(ruleHookFailure), "container %s declares no postStart hook", spec.name)
 		}
-		if c.run == 0 && c.hookEnd != 0 && c.hookCode == 0 && m.ev.runs[i] == 0 {
-			return nil, deny(ruleHookFailure, cause{c.hookEnd, ruleHookFailure})
+		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once {
+			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure})
 		}
 	case "FailedPreStopHook":
 		if !spec.preStop {
@@ -63,8 +68,11 @@ func (m *model) onEvent(s state, n int) ([]state, *denial) {
 				return nil, because(deny(ruleEventPossible), "container %s declares no %s", spec.name, a)
 			}
 		}
-		if m.ev.runs[i] == 0 {
-			return m.instanceDone(s, i, n, ruleAfterSync), nil
+		if once && !s.ending.known() {
+			if c.fresh {
+				return r.shownFirst(s, i, &corev1.ContainerStatus{}, n)
+			}
+			return r.instanceDone(s, i, n, ruleAfterSync)
 		}
 	}
 	return []state{s}, nil
@@ -72,32 +80,43 @@ func (m *model) onEvent(s state, n int) ([]state, *denial) {
 
 // onStartEvent takes an Event of a start. One broadcaster writes them in the
 // order in which they were recorded, so they are ordered among themselves.
-func (m *model) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
-	c := s.c[i]
-	first := m.ev.runs[i] == 0 && !m.ev.startFailed[i] && !m.ev.eventGap
-	if first && c.stage > at && m.p.policy == corev1.RestartPolicyNever {
-		return nil, deny(ruleEventPossible, cause{c.stageAt, ruleEventPossible})
+func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
+	c, h := &s.c[i], &r.h[i]
+	first := r.ev.runs[i] == 0 && !r.ev.startFailed[i] && !r.ev.eventGap && !r.roundsInTrace()
+	if first && h.stage > at && r.p.containers[i].policy == corev1.RestartPolicyNever {
+		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
-	if c.stage >= at {
+	if h.stage >= at {
 		return []state{s}, nil // the container is started again
 	}
-	for j := i + 1; first && j < len(s.c); j++ {
-		if s.c[j].stage != unheard && m.ev.runs[j] == 0 && !m.ev.startFailed[j] {
-			return nil, deny(ruleListedOrder, cause{s.c[j].stageAt, ruleListedOrder})
+	if first && r.p.isRegular(i) && !r.kubeletRestarted(n) {
+		for j := i + 1; j < r.p.inits+r.p.regulars; j++ {
+			if r.h[j].stage != unheard && r.ev.runs[j] == 0 && !r.ev.startFailed[j] {
+				return nil, deny(ruleListedOrder, cause{r.h[j].stageAt, ruleListedOrder})
+			}
 		}
 	}
-	next, d := []state{s.clone()}, (*denial)(nil)
 	switch {
-	case c.run >= 0:
+	case !c.fresh, s.ending.known():
 	case at >= created:
-		next, d = m.start(s, i, 0, n)
-	case !c.late && !s.synced.known() && !s.ending.known():
-		next = m.reach(s, i, n)
+		return r.start(s, i, 0, n)
+	case r.p.isRegular(i) && !c.late && !s.synced.known():
+		return r.reach(s.clone(), i, n)
 	}
-	for _, t := range next {
-		t.c[i].stage, t.c[i].stageAt = at, int32(n)+1
+	return []state{s}, nil
+}
+
+// hear takes an accepted Event into the history.
+func (r *reading) hear(n int) {
+	e := r.obs[n].entry.Event
+	i, ok := eventContainer(r.p, e)
+	if !ok {
+		return
 	}
-	return next, d
+	at := map[string]stage{"Pulling": pulling, "Pulled": pulled, "Created": created, "Started": started}[e.Reason]
+	if h := &r.h[i]; at > h.stage {
+		h.stage, h.stageAt = at, int32(n)+1
+	}
 }
 
 func because(d *denial, format string, args ...any) *denial {

@@ -1,190 +1,193 @@
 package reference
 
 import (
-	"time"
-
 	"github.com/podorder/podorder/reference/trace"
 )
 
 // onLine takes a line of the shared log.
-func (m *model) onLine(s state, n int) ([]state, *denial) {
-	i, l := m.obs[n].c, m.obs[n].log
-	c := s.c[i]
-	run := l.Run
-	if run == trace.NoRun {
-		run = max(c.run, 0)
-		if m.nextInstance(c, l) && run < m.ev.runs[i] {
-			run++
+func (r *reading) onLine(s state, n int) ([]state, *denial) {
+	o := &r.obs[n]
+	i, l := o.c, &o.log
+	run := r.runOf(i, l)
+	c := &s.c[i]
+	if run < c.run || run == c.run && c.fresh {
+		if c.gone.known() {
+			return nil, deny(c.gone.rule, c.gone)
 		}
+		return nil, deny(ruleInstances, cause{r.h[i].at(c.run).first, ruleInstances})
 	}
-	if run < c.run {
-		return nil, deny(ruleInstances, cause{m.firstOf(i, c), ruleInstances})
+	if run == c.run {
+		return r.write(s, i, n)
 	}
-	states := []state{s.clone()}
-	if run == 0 && c.run < 0 && !c.late && l.Actor.IsProbe() {
+	states, d := []state(nil), (*denial)(nil)
+	if l.Actor.IsProbe() && c.fresh && r.p.isRegular(i) && !c.late && !s.ending.known() {
 		// The first sign of an instance: it was started, and its sync ended.
-		states = m.endSync(s, n, ruleAfterSync)
-		for _, t := range states {
-			t.c[i].run = 0
+		states, d = r.endSync(s, n, ruleAfterSync)
+		for a := range states {
+			states[a] = begun(states[a], i, int32(run))
 		}
-	} else if run > c.run {
-		var d *denial
-		if states, d = m.start(s, i, run, n); d != nil {
-			return nil, d
-		}
+	} else {
+		states, d = r.start(s, i, run, n)
 	}
 	var next []state
-	var first *denial
 	for _, t := range states {
-		after, d := m.write(t, i, n)
-		if d != nil && first == nil {
-			first = d
-		}
-		next = append(next, after...)
+		after, other := r.write(t, i, n)
+		next, d = append(next, after...), firstOf(d, other)
 	}
-	if len(next) == 0 {
-		if first == nil {
-			first = deny(ruleListedOrder, s.synced)
-		}
-		return nil, first
+	if len(next) > 0 {
+		return next, nil
 	}
-	for _, t := range next {
-		t.c[i].last = int32(n) + 1
-	}
-	return next, nil
+	return nil, firstOf(d, deny(ruleListedOrder, s.synced))
 }
 
-// nextInstance reports whether an unnumbered line can only come from an
-// instance after the one seen so far.
-func (m *model) nextInstance(c instance, l trace.Line) bool {
-	if c.run < 0 {
-		return false
+// runOf is the instance that wrote a line. A line without a number is taken for
+// the only instance that can have written it.
+func (r *reading) runOf(i int, l *trace.Line) int32 {
+	if l.Run != trace.NoRun {
+		return int32(l.Run)
 	}
-	return c.gone.known() || l.Actor == trace.Main && (c.mainEnd != 0 || l.Mark.Kind == trace.Begin && c.last != 0)
+	h := &r.h[i]
+	x := h.newest()
+	if x.run < 0 {
+		return 0
+	}
+	over := h.over >= x.run || l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
+	if over && x.run < r.ev.runs[i] {
+		return x.run + 1
+	}
+	return x.run
 }
 
-// firstOf is the line that showed the newest instance of a container first.
-func (m *model) firstOf(i int, c instance) int32 {
-	for n := c.before; int(n) < len(m.obs); n++ {
-		if o := m.obs[n]; o.c == i && o.log.Run == c.run {
-			return n + 1
-		}
-	}
-	return c.last
-}
-
-// write takes the line as one of the newest instance of container i, in a
-// state of the caller's own.
-func (m *model) write(s state, i, n int) ([]state, *denial) {
-	l, c := m.obs[n].log, &s.c[i]
+// write takes the line as one of the newest instance of container i.
+func (r *reading) write(s state, i, n int) ([]state, *denial) {
+	c := &s.c[i]
 	if c.gone.known() {
 		return nil, deny(c.gone.rule, c.gone)
 	}
-	switch {
-	case l.Actor == trace.Main:
-		return m.onMain(s, i, n)
-	case l.Actor == trace.PostStart:
-		return m.onPostStart(s, i, n)
-	case l.Actor == trace.PreStop:
-		return m.onPreStop(s, i, n)
+	if d := r.tooLate(&s, i, n); d != nil {
+		return nil, d
 	}
-	return m.onProbe(s, i, n)
+	switch r.obs[n].log.Actor {
+	case trace.Main:
+		return r.onMain(s, i, n)
+	case trace.PostStart:
+		return r.onPostStart(s, i, n)
+	case trace.PreStop:
+		return r.onPreStop(s, i, n)
+	}
+	return r.onProbe(s, i, n)
 }
 
-func (m *model) onMain(s state, i, n int) ([]state, *denial) {
-	l, c := m.obs[n].log, &s.c[i]
-	if c.mainEnd != 0 {
-		return nil, deny(ruleInstances, cause{c.mainEnd, ruleInstances})
+func (r *reading) onMain(s state, i, n int) ([]state, *denial) {
+	l, x := &r.obs[n].log, r.seenOf(&s, i)
+	if x.mainEnd != 0 {
+		return nil, deny(ruleInstances, cause{x.mainEnd, ruleInstances})
 	}
-	switch l.Mark.Kind {
-	case trace.End:
-		c.mainEnd, c.mainCode = int32(n)+1, max(l.Mark.N, 0)
-	case trace.Signal:
-		if l.Mark.Signal != "TERM" {
-			break // the kubelet sends no other signal that can be trapped
-		}
-		next, d := m.stop(s, i, n, byEnding, byProbe, byHook)
-		for _, t := range next {
-			t.c[i].term = int32(n) + 1
-		}
-		return next, d
+	if l.Mark.Kind != trace.Signal || l.Mark.Signal != "TERM" {
+		return []state{s}, nil // the kubelet sends no other signal that can be trapped
 	}
-	return []state{s}, nil
+	states, d := r.stop(s, i, n, byEnding, byProbe, byHook, byRound)
+	var next []state
+	for _, t := range states {
+		after, other := r.onTerm(t, i, n)
+		if other == nil {
+			next = append(next, after)
+		}
+		d = firstOf(d, other)
+	}
+	if len(next) > 0 {
+		return next, nil
+	}
+	return nil, d
 }
 
-func (m *model) onPostStart(s state, i, n int) ([]state, *denial) {
-	l, c := m.obs[n].log, &s.c[i]
+// onTerm takes the TERM of a container that is being stopped, in a state of the
+// caller's own.
+func (r *reading) onTerm(s state, i, n int) (state, *denial) {
+	c, x := &s.c[i], r.seenOf(&s, i)
+	if x.preStopBegin != 0 && x.preStopEnd == 0 && !r.ev.logGap && r.graceLeft(&s, i, n) {
+		return s, because(deny(rulePreStopFirst, cause{x.preStopBegin, rulePreStopFirst}), "the preStop hook of container %s has begun and not ended, and its grace period is not over", r.p.containers[i].name)
+	}
+	if c.kill != byEnding || r.p.containers[i].role != sidecar || !r.graceLeft(&s, i, n) {
+		return s, nil
+	}
+	// A sidecar waits for its turn: for the regular containers and for the
+	// sidecars behind it.
+	for j := i + 1; j < r.p.inits+r.p.regulars; j++ {
+		rule := ruleSidecarsLast
+		if j < r.p.inits {
+			rule = ruleSidecarsReverse
+		}
+		if o := &s.c[j]; !o.fresh && !o.gone.known() && r.p.containers[j].role != initContainer {
+			o.gone = at(n, rule)
+		}
+	}
+	return s, nil
+}
+
+func (r *reading) onPostStart(s state, i, n int) ([]state, *denial) {
+	l, c, x := &r.obs[n].log, &s.c[i], r.seenOf(&s, i)
 	switch {
-	case c.hookEnd != 0:
-		return nil, deny(ruleHookOnce, cause{c.hookEnd, ruleHookOnce})
-	case l.Mark.Kind == trace.Begin && c.hookFirst != 0:
-		return nil, deny(ruleHookOnce, cause{c.hookFirst, ruleHookOnce})
+	case x.hookEnd != 0:
+		return nil, deny(ruleHookOnce, cause{x.hookEnd, ruleHookOnce})
+	case l.Mark.Kind == trace.Begin && x.hookFirst != 0:
+		return nil, deny(ruleHookOnce, cause{x.hookFirst, ruleHookOnce})
 	case c.returned.known():
 		return nil, deny(c.returned.rule, c.returned)
 	}
-	if c.hookFirst == 0 {
-		c.hookFirst = int32(n) + 1
-	}
-	if l.Mark.Kind == trace.End {
-		c.hookEnd, c.hookCode = int32(n)+1, max(l.Mark.N, 0)
+	for j := range s.c {
+		// Two hooks never overlap: that of the other container is over.
+		if o, y := &s.c[j], r.seenOf(&s, j); j != i && !o.fresh && y.hookFirst > x.hookFirst && !o.returned.known() {
+			if x.hookFirst != 0 {
+				return nil, deny(ruleHooksSerial, cause{y.hookFirst, ruleHooksSerial})
+			}
+			s = s.clone()
+			r.settle(&s, j, n, ruleHooksSerial)
+		}
 	}
 	return []state{s}, nil
 }
 
-func (m *model) onProbe(s state, i, n int) ([]state, *denial) {
-	l := m.obs[n].log
-	if l.Actor != trace.StartupProbe && m.p.containers[i].startup && m.ev.logs[i][trace.StartupProbe] && s.c[i].started == 0 && !m.ev.logGap {
-		d := deny(ruleStartupGates)
-		d.why = "no startup probe of this instance has succeeded by then"
+func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
+	l, spec, x := &r.obs[n].log, &r.p.containers[i], r.seenOf(&s, i)
+	if r.asksOldInstance(&s, i, l.Actor) {
+		return []state{s}, nil
+	}
+	if l.Actor != trace.StartupProbe && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && x.started == 0 && !r.ev.logGap {
+		return nil, because(deny(ruleStartupGates), "no startup probe of this instance has succeeded by then")
+	}
+	if d := r.tooEarly(i, n); d != nil {
 		return nil, d
 	}
-	next := m.instanceDone(s, i, n, ruleAfterSync)
-	for _, t := range next {
-		c := &t.c[i]
-		// A line without an exit code may come from a probe that failed as
-		// well as from one that succeeded.
-		ok, bad := l.Mark.N <= 0, l.Mark.Kind != trace.End || l.Mark.N != 0
-		switch {
-		case l.Actor == trace.StartupProbe && ok && c.started == 0:
-			c.started = int32(n) + 1
-		case l.Actor == trace.ReadinessProbe && ok && c.ready == 0:
-			c.ready = int32(n) + 1
+	stops := l.Actor != trace.ReadinessProbe && (spec.role != sidecar || r.k.sidecarProbesStop())
+	if c := &s.c[i]; stops && s.ending.known() {
+		// One may be in flight when the termination begins, and a tick may
+		// fall into it.
+		if c.after >= 2 {
+			return nil, deny(ruleProbesStop, s.ending)
 		}
-		if l.Actor != trace.ReadinessProbe && bad && c.failing == 0 {
-			c.failing = int32(n) + 1
-		}
+		s = s.clone()
+		s.c[i].after++
 	}
-	return next, nil
+	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.isRegular(i) || !c.first) {
+		return []state{s}, nil
+	}
+	return r.instanceDone(s, i, n, ruleAfterSync)
 }
 
-func (m *model) onPreStop(s state, i, n int) ([]state, *denial) {
-	if c := s.c[i]; c.term != 0 && c.kill == byEnding && m.graceLeft(int(c.term)-1) {
-		return nil, deny(rulePreStopFirst, cause{c.term, rulePreStopFirst})
-	}
-	next, d := m.stop(s, i, n, byEnding, byProbe, byHook)
-	for _, t := range next {
-		c := &t.c[i]
-		if c.preStop == 0 {
-			c.preStop = int32(n) + 1
-		}
-		if m.obs[n].log.Mark.Kind == trace.End {
-			c.preStopEnd = int32(n) + 1
-		}
-	}
-	return next, d
+// asksOldInstance reports whether a probe may be one that was meant for the
+// instance before: where a container is restarted in the sync that killed it,
+// the status shows the old instance until the hook of the new one has ended,
+// and a readiness probe over the network reaches the new one.
+func (r *reading) asksOldInstance(s *state, i int, a trace.Actor) bool {
+	c := &s.c[i]
+	return a == trace.ReadinessProbe && r.p.containers[i].readiness.network && c.run > 0 && !c.first && !c.returned.known() && (r.ev.probeFailed[i] || r.ev.changed)
 }
 
-// graceLeft reports whether the grace period of the deletion had surely not
-// run out at observation n. A second is left for whole-second arithmetic
-// (killContainer floors what it subtracts).
-func (m *model) graceLeft(n int) bool {
-	if m.deleteAt >= len(m.obs) || n < m.deleteAt {
-		return false
+func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {
+	x := r.seenOf(&s, i)
+	if x.term != 0 && r.graceLeft(&s, i, int(x.term)-1) {
+		return nil, deny(rulePreStopFirst, cause{x.term, rulePreStopFirst})
 	}
-	grace := m.p.grace
-	if p, err := m.obs[m.deleteAt].entry.Did.Delete(); err == nil && p.GracePeriodSeconds != nil {
-		grace = *p.GracePeriodSeconds
-	}
-	end := m.obs[m.deleteAt].entry.At.Add(time.Duration(grace-1) * time.Second)
-	return m.obs[n].entry.At.Before(end)
+	return r.stop(s, i, n, byEnding, byProbe, byHook, byRound)
 }

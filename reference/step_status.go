@@ -2,7 +2,9 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -11,54 +13,67 @@ import (
 
 // onPod takes a Pod as the watch delivered it. Its status was published by
 // then; it may be old, so it is never refused for showing too little.
-func (m *model) onPod(s state, n int) ([]state, *denial) {
-	e := m.obs[n].entry
-	pod := e.Pod
-	prev := cause{m.shownBefore[n], ruleForward}
-	if len(pod.Status.ContainerStatuses) == 0 {
-		for i := range s.c {
-			if s.c[i].shown >= 0 {
-				return nil, because(deny(ruleForward, prev), "status.containerStatuses has gone")
-			}
+func (r *reading) onPod(s state, n int) ([]state, *denial) {
+	pod := r.obs[n].entry.Pod
+	st := &pod.Status
+	if len(st.ContainerStatuses) == 0 {
+		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown >= 0 }) && !r.roundsInTrace() {
+			return nil, because(deny(ruleForward, cause{r.shownAt, ruleForward}), "status.containerStatuses has gone")
 		}
-		if p := pod.Status.Phase; p != corev1.PodPending && p != "" && pod.Status.Reason == "" {
+		if p := st.Phase; p != corev1.PodPending && p != "" && st.Reason == "" {
 			return nil, because(deny(rulePhase), "status.phase is %s before any container state was shown", p)
 		}
-		return m.onDeleted([]state{s.clone()}, n), nil
+		return r.onDeleted([]state{s}, n), nil
 	}
-	if d := m.objectFits(pod); d != nil {
+	if d := r.objectFits(pod, n); d != nil {
 		return nil, d
 	}
-	states := []state{s.clone()}
-	for _, cs := range pod.Status.ContainerStatuses {
-		i, ok := m.p.index[cs.Name]
-		if !ok {
-			return nil, because(deny(ruleForward), "status.containerStatuses names %q, which the Pod does not have", cs.Name)
-		}
-		var next []state
-		var first *denial
-		for _, t := range states {
-			after, d := m.onContainer(t, i, cs, n)
-			if first == nil {
-				first = d
+	states := []state{s}
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
+		for k := range list {
+			cs := &list[k]
+			i, ok := r.p.index[cs.Name]
+			if !ok {
+				if list := st.EphemeralContainerStatuses; len(list) > 0 && cs == &list[k] {
+					continue // the manifest is older than the ephemeral container
+				}
+				return nil, because(deny(ruleForward), "the status names container %q, which the Pod does not have", cs.Name)
 			}
-			next = append(next, after...)
+			var next []state
+			var d *denial
+			for _, t := range states {
+				after, other := r.onContainer(t, i, cs, n)
+				next, d = append(next, after...), firstOf(d, other)
+			}
+			if len(next) == 0 {
+				return nil, d
+			}
+			states = next
 		}
-		if len(next) == 0 {
-			return nil, first
-		}
-		states = next
 	}
-	if d := m.wholeSync(states, pod, n); d != nil {
+	if d := r.wholeSync(pod, n); d != nil {
 		return nil, d
 	}
-	return m.onDeleted(states, n), nil
+	var d *denial
+	states = slices.DeleteFunc(states, func(t state) bool {
+		other := r.together(t, pod)
+		d = firstOf(d, other)
+		return other != nil
+	})
+	if len(states) == 0 {
+		return nil, d
+	}
+	return r.onDeleted(states, n), nil
 }
+
+// roundsInTrace reports whether the containers may have begun anew at all: then
+// counts and states of a container may go back.
+func (r *reading) roundsInTrace() bool { return r.ev.newSandbox || r.p.gates[gateRestartAll] != "" }
 
 // rankOf orders the states that a container is shown in. An instance that has
 // ended is shown as terminated, or as waiting with its end in lastState, and
 // may go from one to the other and back (a deletion ends the waiting).
-func rankOf(cs corev1.ContainerStatus) int {
+func rankOf(cs *corev1.ContainerStatus) int {
 	run := 3 * int(cs.RestartCount)
 	switch {
 	case cs.State.Running != nil:
@@ -70,204 +85,359 @@ func rankOf(cs corev1.ContainerStatus) int {
 }
 
 // onContainer takes the shown state of container i.
-func (m *model) onContainer(s state, i int, cs corev1.ContainerStatus, n int) ([]state, *denial) {
-	name, rank, run := cs.Name, rankOf(cs), int(cs.RestartCount)
-	if rank < s.c[i].shown {
-		return nil, because(deny(ruleForward, cause{m.shownBefore[n], ruleForward}), "status of container %s goes back to %s", name, stateWord(cs))
+func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int) ([]state, *denial) {
+	rank, run, c := rankOf(cs), cs.RestartCount, &s.c[i]
+	if rank < r.h[i].shown && !r.roundsInTrace() {
+		return nil, because(deny(ruleForward, cause{r.shownAt, ruleForward}), "status of container %s goes back to %s", cs.Name, stateWord(cs))
 	}
-	if rank == 0 {
-		s.c[i].shown = 0
+	if rank%3 == 0 || run < c.run {
+		// It has not been started, or the state is an old one.
 		return []state{s}, nil
 	}
 	states := []state{s}
-	if run > s.c[i].run {
+	if c.fresh && run <= c.run {
+		return states, nil // of the round before
+	}
+	if run > c.run {
 		var d *denial
-		if run == 0 {
-			states = m.instanceDone(s, i, n, ruleBetweenSyncs)
-		} else if states, d = m.start(s, i, run, n); d != nil {
+		if states, d = r.shownFirst(s, i, cs, n); d != nil {
 			return nil, d
 		}
 	}
 	var next []state
+	var first *denial
 	for _, t := range states {
-		if t.c[i].run < run {
+		if t.c[i].run != run || t.c[i].fresh {
+			if t.c[i].run > run {
+				next = append(next, t)
+			}
 			continue // its start failed in this branch, yet it is shown
 		}
-		if t.c[i].run > run {
-			t.c[i].shown = rank
-			next = append(next, t)
-			continue
-		}
-		for _, u := range m.instanceDone(t, i, n, ruleBetweenSyncs) {
-			u.c[i].shown = rank
-			if rank%3 == 2 && !u.c[i].gone.known() {
-				m.ended(&u, i, n)
+		after, d := r.instanceDone(t, i, n, ruleBetweenSyncs)
+		first = firstOf(first, d)
+		for _, u := range after {
+			if rank%3 == 2 {
+				r.ended(&u, i, cs, n)
 			}
 			next = append(next, u)
 		}
 	}
 	if len(next) == 0 {
-		return nil, because(deny(ruleBetweenSyncs), "container %s is shown as %s, but nothing can have started it", name, stateWord(cs))
+		return nil, firstOf(first, because(deny(ruleBetweenSyncs), "container %s is shown as %s, but nothing can have started it", cs.Name, stateWord(cs)))
 	}
-	if cs.Ready && m.p.containers[i].readiness && m.ev.logs[i][trace.ReadinessProbe] && !m.ev.logGap && next[0].c[i].run == run && next[0].c[i].ready == 0 {
-		return nil, because(deny(ruleReadyAfterProbe), "status of container %s says ready, and no readiness probe of this instance has succeeded by then", name)
+	if d := firstOf(r.readyFits(i, cs), r.killedTooSoon(i, cs, n)); d != nil {
+		return nil, d
 	}
 	return next, nil
 }
 
+// shownFirst starts an instance of which the status is the first sign.
+func (r *reading) shownFirst(s state, i int, cs *corev1.ContainerStatus, n int) ([]state, *denial) {
+	run, c := cs.RestartCount, &s.c[i]
+	if r.p.isRegular(i) && c.fresh && !c.late && s.round == 0 && run == 0 && !s.ending.known() {
+		states, d := r.endSync(s, n, ruleBetweenSyncs)
+		if d != nil {
+			return nil, d
+		}
+		return states, nil
+	}
+	return r.start(s, i, run, n)
+}
+
+// readyFits says why a container cannot be ready.
+func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
+	spec := &r.p.containers[i]
+	if !cs.Ready || !spec.readiness.declared || spec.role == initContainer || !r.ev.writes(i, trace.ReadinessProbe) || r.ev.logGap {
+		return nil
+	}
+	x := r.h[i].at(cs.RestartCount)
+	switch {
+	case x.ready == 0:
+		return because(deny(ruleReadyAfterProbe), "status of container %s says ready, and no readiness probe of this instance has succeeded by then", cs.Name)
+	case r.h[i].shownReady != cs.RestartCount+1 && r.h[i].best < spec.readiness.success:
+		return because(deny(ruleSuccessThreshold, cause{x.readinessLast, ruleSuccessThreshold}), "status of container %s says ready after %d successes in a row; successThreshold is %d", cs.Name, r.h[i].best, spec.readiness.success)
+	}
+	return nil
+}
+
+// killedTooSoon says why a container cannot have been killed so soon after its
+// TERM: the kubelet leaves it two seconds at least.
+func (r *reading) killedTooSoon(i int, cs *corev1.ContainerStatus, n int) *denial {
+	end := cs.State.Terminated
+	if end == nil || end.ExitCode != 137 || end.Reason == "OOMKilled" || end.FinishedAt.IsZero() {
+		return nil
+	}
+	x := r.h[i].at(cs.RestartCount)
+	if x.term == 0 || x.mainEnd != 0 {
+		return nil
+	}
+	// finishedAt has whole seconds: the end came less than one later.
+	if end.FinishedAt.Add(time.Second).Add(r.slack(int(x.term) - 1)).Before(r.written(int(x.term) - 1).Add(minimumGrace)) {
+		return because(deny(ruleKillAfterTerm, cause{x.term, ruleKillAfterTerm}), "container %s was killed at %s, less than %s after its TERM", cs.Name, end.FinishedAt.UTC().Format("15:04:05"), minimumGrace)
+	}
+	return nil
+}
+
 // ended takes the newest instance of container i as over. One that was stopped
 // with its whole Pod is shown as terminated only when all of them are.
-func (m *model) ended(s *state, i, n int) {
-	s.c[i].gone = at(n, ruleInstances)
-	if s.c[i].kill != byEnding {
+func (r *reading) ended(s *state, i int, cs *corev1.ContainerStatus, n int) {
+	c := &s.c[i]
+	if c.gone.known() {
+		return
+	}
+	c.gone = at(n, ruleInstances)
+	end := cs.State.Terminated
+	if r.p.containers[i].role == initContainer && end != nil && end.ExitCode == 0 && !c.done.known() {
+		c.done = at(n, ruleInitOnce)
+	}
+	if c.kill != byEnding {
 		return
 	}
 	for j := range s.c {
-		if !s.c[j].gone.known() {
-			s.c[j].gone = at(n, ruleTogether)
+		if o := &s.c[j]; !o.fresh && !o.gone.known() {
+			o.gone = at(n, ruleTogether)
 		}
 	}
 }
 
-// wholeSync checks what the object says of the containers beside each other.
-func (m *model) wholeSync(states []state, pod *corev1.Pod, n int) *denial {
-	s := states[0]
-	var shown, stopped string
-	for _, cs := range pod.Status.ContainerStatuses {
-		if rankOf(cs) > 0 {
-			shown = cs.Name
-		}
-		if c := s.c[m.p.index[cs.Name]]; cs.State.Terminated != nil && c.kill == byEnding && c.run == int(cs.RestartCount) {
-			stopped = cs.Name
-		}
+// wholeSync checks that the regular containers, which one sync starts, are
+// shown together.
+func (r *reading) wholeSync(pod *corev1.Pod, n int) *denial {
+	if r.roundsInTrace() || r.kubeletRestarted(n) {
+		return nil
 	}
-	for _, cs := range pod.Status.ContainerStatuses {
-		i := m.p.index[cs.Name]
-		if shown != "" && rankOf(cs) == 0 && !m.ev.startFailed[i] {
-			return because(deny(ruleWholeSync), "container %s is shown and container %s, started by the same sync, is still waiting", shown, cs.Name)
-		}
-		if stopped != "" && cs.State.Running != nil {
-			return because(deny(ruleTogether, s.ending), "container %s is shown as terminated while container %s is shown as running", stopped, cs.Name)
+	list := pod.Status.ContainerStatuses
+	shown := slices.IndexFunc(list, func(cs corev1.ContainerStatus) bool { return rankOf(&cs) > 0 })
+	for k := range list {
+		if cs := &list[k]; shown >= 0 && rankOf(cs) == 0 && !r.ev.startFailed[r.p.index[cs.Name]] {
+			return because(deny(ruleWholeSync), "container %s is shown and container %s, started by the same sync, is still waiting", list[shown].Name, cs.Name)
 		}
 	}
 	return nil
 }
 
+// together checks that containers which are stopped with their Pod are shown as
+// terminated together.
+func (r *reading) together(s state, pod *corev1.Pod) *denial {
+	var stopped, runs string
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for k := range list {
+			cs := &list[k]
+			if c := &s.c[r.p.index[cs.Name]]; cs.State.Terminated != nil && c.kill == byEnding && !c.fresh && c.run == cs.RestartCount {
+				stopped = cs.Name
+			}
+			if cs.State.Running != nil {
+				runs = cs.Name
+			}
+		}
+	}
+	if stopped != "" && runs != "" {
+		return because(deny(ruleTogether, s.ending), "container %s is shown as terminated while container %s is shown as running", stopped, runs)
+	}
+	return nil
+}
+
 // onDeleted takes the removal of the object, where n is one.
-func (m *model) onDeleted(states []state, n int) []state {
-	if m.obs[n].entry.Type != trace.Deleted || m.forced() {
+func (r *reading) onDeleted(states []state, n int) []state {
+	if r.obs[n].entry.Type != trace.Deleted || r.forced() {
 		return states
 	}
-	for _, s := range states {
-		for i := range s.c {
-			if !s.c[i].gone.known() {
-				s.c[i].gone = at(n, ruleObjectLast)
+	for a := range states {
+		states[a] = states[a].clone()
+		for i := range states[a].c {
+			if c := &states[a].c[i]; !c.gone.known() {
+				c.gone = at(n, ruleObjectLast)
 			}
 		}
 	}
 	return states
 }
 
-// forced reports whether the Pod may have been removed without waiting for its
-// node. The API shows a grace period of 0 in the last object of every
-// deletion, so that the act decides; without one it may be.
-func (m *model) forced() bool {
-	if m.deleteAt >= len(m.obs) {
-		return true
-	}
-	for _, o := range m.obs[m.deleteAt:] {
-		if o.entry.Did == nil || o.entry.Did.Name != trace.ActDelete {
-			continue
-		}
-		p, err := o.entry.Did.Delete()
-		if err != nil || p.GracePeriodSeconds != nil && *p.GracePeriodSeconds == 0 || p.GracePeriodSeconds == nil && m.p.grace == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // objectFits checks what a single object must satisfy by itself.
-func (m *model) objectFits(pod *corev1.Pod) *denial {
-	st := &pod.Status
-	ready, running, up := true, false, 0
-	for _, cs := range st.ContainerStatuses {
-		i, known := m.p.index[cs.Name]
-		if !known {
-			continue
-		}
-		spec := m.p.containers[i]
-		runs := cs.State.Running != nil
-		started := cs.Started != nil && *cs.Started
-		ready = ready && cs.Ready
-		running = running || runs
-		if rankOf(cs) > 0 {
-			up++
-		}
-		switch {
-		case started && !runs:
-			return because(deny(ruleStarted), "status of container %s says started while it is %s", cs.Name, stateWord(cs))
-		case !spec.startup && runs && !started:
-			return because(deny(ruleStarted), "status of container %s says running and not started, and it has no startup probe", cs.Name)
-		case cs.Ready && !(runs && started):
-			return because(deny(ruleReady), "status of container %s says ready while it is %s, started %t", cs.Name, stateWord(cs), started)
-		case !spec.readiness && runs && started && !cs.Ready:
-			return because(deny(ruleReady), "status of container %s says not ready while it runs, and it has no readiness probe", cs.Name)
+func (r *reading) objectFits(pod *corev1.Pod, n int) *denial {
+	v := viewOf(r.p, pod)
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for k := range list {
+			cs := &list[k]
+			i, known := r.p.index[cs.Name]
+			if !known {
+				continue
+			}
+			if d := r.containerFits(&r.p.containers[i], cs, n); d != nil {
+				return d
+			}
 		}
 	}
-	if len(st.ContainerStatuses) < len(m.p.containers) {
-		ready = false
+	if want := r.phases(pod, v); !slices.Contains(want, pod.Status.Phase) {
+		return because(deny(rulePhase), "status.phase is %s; the container states allow %s", pod.Status.Phase, joinPhases(want))
 	}
-	if want := m.phases(pod); !strings.Contains(want, "|"+string(st.Phase)+"|") {
-		return because(deny(rulePhase), "status.phase is %s; the container states allow %s", st.Phase, strings.ReplaceAll(strings.Trim(want, "|"), "|", " or "))
-	}
-	return m.conditionsFit(pod, ready, running, up)
+	return r.conditionsFit(pod, v)
 }
 
-// phases returns the phases that the shown container states allow, each
-// between bars (pkg/kubelet/kubelet_pods.go, getPhase).
-func (m *model) phases(pod *corev1.Pod) string {
-	waiting, running, stopped, failed := len(m.p.containers)-len(pod.Status.ContainerStatuses), 0, 0, 0
-	for _, cs := range pod.Status.ContainerStatuses {
-		end := cs.State.Terminated
-		if cs.State.Waiting != nil {
-			end = cs.LastTerminationState.Terminated
+// containerFits checks the flags of one container's status.
+func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *denial {
+	runs := cs.State.Running != nil
+	if spec.role == initContainer {
+		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited {
+			return because(deny(ruleReady), "status of init container %s says ready while it is %s", cs.Name, stateWord(cs))
 		}
-		switch {
-		case cs.State.Running != nil:
-			running++
-		case end != nil:
-			stopped++
-			if end.ExitCode != 0 {
-				failed++
+		return nil
+	}
+	started := cs.Started != nil && *cs.Started
+	// A restarted kubelet forgets what the probes had said.
+	forgot := r.kubeletRestarted(n) && r.k.forgetsOnRestart()
+	switch {
+	case started && !runs:
+		return because(deny(ruleStarted), "status of container %s says started while it is %s", cs.Name, stateWord(cs))
+	case !spec.startup.declared && runs && !started && !forgot:
+		return because(deny(ruleStarted), "status of container %s says running and not started, and it has no startup probe", cs.Name)
+	case cs.Ready && !(runs && started) && !(runs && forgot):
+		return because(deny(ruleReady), "status of container %s says ready while it is %s, started %t", cs.Name, stateWord(cs), started)
+	case !spec.readiness.declared && runs && started && !cs.Ready && !forgot && !spec.startup.declared:
+		return because(deny(ruleReady), "status of container %s says not ready while it runs, and it has no readiness probe", cs.Name)
+	}
+	return nil
+}
+
+// view counts what the container states of one object come to, as getPhase
+// does (pkg/kubelet/kubelet_pods.go).
+type view struct {
+	// ready: every regular container and sidecar is ready. initialized: every
+	// init container is ready, every sidecar started.
+	ready, initialized bool
+	// initsOpen, initsFailed and sidecarsOpen count init containers that have
+	// not ended, those that failed, and sidecars that have not started.
+	initsOpen, initsFailed, sidecarsOpen int
+	// begun: a regular container has been started at some time.
+	begun bool
+	// Of the regular containers, and running of the sidecars too.
+	waiting, running, stopped, failed int
+	// restartable: one that stopped is started again by its policy or rules.
+	restartable bool
+	// shown counts the containers that are shown as started.
+	shown int
+}
+
+func viewOf(p *plan, pod *corev1.Pod) view {
+	v := view{ready: true, initialized: true}
+	st := &pod.Status
+	v.waiting = p.regulars - len(st.ContainerStatuses)
+	v.initsOpen = p.inits - len(st.InitContainerStatuses)
+	if v.waiting > 0 {
+		v.ready = false
+	}
+	if v.initsOpen > 0 {
+		v.initialized = false
+	}
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
+		for k := range list {
+			cs := &list[k]
+			i, ok := p.index[cs.Name]
+			if !ok {
+				continue
 			}
-		default:
-			waiting++
+			spec := &p.containers[i]
+			if rankOf(cs) > 0 {
+				v.shown++
+			}
+			end := cs.State.Terminated
+			if cs.State.Waiting != nil {
+				end = cs.LastTerminationState.Terminated
+			}
+			runs := cs.State.Running != nil
+			switch spec.role {
+			case initContainer:
+				v.initialized = v.initialized && cs.Ready
+				switch {
+				case !runs && end != nil && end.ExitCode != 0:
+					v.initsFailed++
+				case runs || end == nil:
+					v.initsOpen++
+				}
+			case sidecar:
+				started := cs.Started != nil && *cs.Started
+				v.initialized = v.initialized && started
+				v.ready = v.ready && cs.Ready
+				if runs {
+					v.running++
+				}
+				if runs && !started || !runs && end == nil {
+					v.sidecarsOpen++
+				}
+			default:
+				v.ready = v.ready && cs.Ready
+				v.begun = v.begun || runs || end != nil
+				switch {
+				case runs:
+					v.running++
+				case end != nil:
+					v.stopped++
+					if end.ExitCode != 0 {
+						v.failed++
+					}
+					rule, ruled := ruleMatches(spec.rules, end.ExitCode)
+					again := ruled && rule.Action == corev1.ContainerRestartRuleActionRestart || end.Reason == "RestartingAllContainers" ||
+						spec.policy == corev1.RestartPolicyAlways || spec.policy == corev1.RestartPolicyOnFailure && end.ExitCode != 0
+					v.restartable = v.restartable || again
+				default:
+					v.waiting++
+				}
+			}
 		}
 	}
-	final := "|Succeeded|"
-	if failed > 0 {
-		final = "|Failed|"
+	return v
+}
+
+// phases returns the phases that the shown container states allow.
+func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
+	final := corev1.PodSucceeded
+	if v.failed > 0 {
+		final = corev1.PodFailed
 	}
+	deleted := pod.DeletionTimestamp != nil
+	initsNever := r.p.policy == corev1.RestartPolicyNever || slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.policy == corev1.RestartPolicyNever })
+	pending := v.initsOpen > 0 || v.sidecarsOpen > 0 || v.waiting > 0
 	switch {
 	case pod.Status.Reason != "":
 		// Eviction, preemption, node shutdown or a deadline set the phase.
-		return "|Pending|Running|Succeeded|Failed|"
-	case waiting > 0 && pod.DeletionTimestamp != nil && running == 0:
-		return "|Pending|Failed|" // deleted before it was started
-	case waiting > 0:
-		return "|Pending|"
-	case running > 0:
-		return "|Running|"
-	case pod.DeletionTimestamp != nil:
-		return "|Running" + final
-	case m.p.policy == corev1.RestartPolicyAlways, m.p.policy == corev1.RestartPolicyOnFailure && failed > 0:
-		return "|Running|"
+		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
+	case v.initsFailed > 0 && initsNever:
+		return []corev1.PodPhase{corev1.PodFailed, corev1.PodPending}
+	case v.waiting > 0 && deleted && v.running == 0, pending && deleted:
+		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodFailed} // deleted before it was started
+	case v.waiting > 0:
+		return []corev1.PodPhase{corev1.PodPending}
+	case v.initsOpen > 0 || v.initsFailed > 0:
+		// Every regular container was started before, and the init
+		// containers run again: in a new sandbox.
+		if r.k.initFromScratch() {
+			return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning}
+		}
+		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending}
+	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars:
+		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, final}
+	case v.running > 0 && v.stopped == r.p.regulars && r.p.inits > 0 && !v.restartable:
+		// Only sidecars run on.
+		return []corev1.PodPhase{corev1.PodRunning, final}
+	case v.running > 0:
+		return []corev1.PodPhase{corev1.PodRunning}
+	case deleted:
+		return []corev1.PodPhase{corev1.PodRunning, final}
+	case v.restartable:
+		return []corev1.PodPhase{corev1.PodRunning}
 	}
-	return final
+	return []corev1.PodPhase{final}
 }
 
-func (m *model) conditionsFit(pod *corev1.Pod, ready, running bool, up int) *denial {
+func joinPhases(p []corev1.PodPhase) string {
+	var words []string
+	for _, x := range p {
+		words = append(words, string(x))
+	}
+	return strings.Join(words, " or ")
+}
+
+func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 	final := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	var sandbox *corev1.PodCondition
 	for i := range pod.Status.Conditions {
@@ -275,42 +445,46 @@ func (m *model) conditionsFit(pod *corev1.Pod, ready, running bool, up int) *den
 		is := c.Status == corev1.ConditionTrue
 		switch c.Type {
 		case corev1.ContainersReady:
-			if is != (ready && !final) {
-				return because(deny(ruleConditions), "condition ContainersReady is %s while the containers are ready: %t", c.Status, ready)
+			if is != (v.ready && !final) {
+				return because(deny(ruleConditions), "condition ContainersReady is %s while the containers are ready: %t", c.Status, v.ready)
 			}
 		case corev1.PodReady:
 			// Another than the kubelet may take Ready away (a lost node), and
-			// then gives another reason.
-			if is && (!ready || final) || !is && ready && !final && c.Reason == "ContainersNotReady" {
-				return because(deny(ruleConditions), "condition Ready is %s while the containers are ready: %t", c.Status, ready)
+			// then gives another reason, as does a readiness gate.
+			if is && (!v.ready || final) || !is && v.ready && !final && c.Reason == "ContainersNotReady" {
+				return because(deny(ruleConditions), "condition Ready is %s while the containers are ready: %t", c.Status, v.ready)
 			}
 		case corev1.PodInitialized:
-			if !is {
-				return because(deny(ruleConditions), "condition Initialized is %s in a Pod without init containers", c.Status)
+			done := v.initialized || v.begun
+			if is && !done && !r.roundsInTrace() && !final {
+				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
+			}
+			if !is && done && len(pod.Status.InitContainerStatuses) == r.p.inits {
+				return because(deny(ruleConditions), "condition Initialized is %s though nothing is left to initialize", c.Status)
 			}
 		case corev1.PodReadyToStartContainers:
 			sandbox = c
 		}
 	}
-	return m.sandboxFits(pod, sandbox, running, up)
+	return r.sandboxFits(pod, sandbox, v)
 }
 
-func (m *model) sandboxFits(pod *corev1.Pod, c *corev1.PodCondition, running bool, up int) *denial {
+func (r *reading) sandboxFits(pod *corev1.Pod, c *corev1.PodCondition, v view) *denial {
 	is := c != nil && c.Status == corev1.ConditionTrue
 	switch {
-	case !m.k.hasSandboxCondition():
+	case !r.k.Enabled(gateSandboxCondition):
 		if c != nil {
-			return because(deny(ruleSandbox), "condition PodReadyToStartContainers is there; a kubelet %s has the gate off", m.k)
+			return because(deny(ruleSandbox), "condition PodReadyToStartContainers is there; a kubelet %s has the gate off", r.k)
 		}
-	case is && !m.k.sandboxConditionEarly() && up == 0:
+	case is && !r.k.sandboxConditionEarly() && v.shown == 0 && !slices.ContainsFunc(r.ev.startFailed, func(b bool) bool { return b }):
 		return because(deny(ruleSandbox), "condition PodReadyToStartContainers is True before a container is shown; before 1.36 both come from the same sync")
-	case !is && running && pod.DeletionTimestamp == nil:
+	case !is && v.running > 0 && pod.DeletionTimestamp == nil && !r.ev.newSandbox && v.stopped < r.p.regulars:
 		return because(deny(ruleSandbox), "condition PodReadyToStartContainers is not True while a container is shown as running")
 	}
 	return nil
 }
 
-func stateWord(cs corev1.ContainerStatus) string {
+func stateWord(cs *corev1.ContainerStatus) string {
 	switch {
 	case cs.State.Running != nil:
 		return "running"
@@ -332,8 +506,11 @@ func describePod(e *trace.Entry) string {
 	if e.Pod.DeletionTimestamp != nil {
 		b.WriteString(" (being deleted)")
 	}
-	for _, cs := range e.Pod.Status.ContainerStatuses {
-		fmt.Fprintf(&b, "; %s#%d %s ready=%t", cs.Name, cs.RestartCount, stateWord(cs), cs.Ready)
+	for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
+		for i := range list {
+			cs := &list[i]
+			fmt.Fprintf(&b, "; %s#%d %s ready=%t", cs.Name, cs.RestartCount, stateWord(cs), cs.Ready)
+		}
 	}
 	return b.String()
 }

@@ -44,10 +44,9 @@ func TestEveryFieldIsPlaced(t *testing.T) {
 		return out
 	}
 	assert.DeepEqual(t, unplaced(reflect.TypeFor[corev1.PodSpec](), irrelevantInPod, modelledInPod), []string{
-		"ActiveDeadlineSeconds", "EphemeralContainers", "EvictionResponders", "HostNetwork", "HostPID", "InitContainers", "ReadinessGates", "SchedulingGroup",
-		"ShareProcessNamespace",
+		"EvictionResponders", "HostPID", "ShareProcessNamespace",
 	})
 	assert.DeepEqual(t, unplaced(reflect.TypeFor[corev1.Container](), irrelevantInContainer, modelledInContainer), []string{
-		"Lifecycle", "RestartPolicy", "RestartPolicyRules",
+		"Lifecycle",
 	})
 }

@@ -84,8 +84,11 @@ type Act struct {
 const (
 	ActApply   = "apply"
 	ActDelete  = "delete"
-	ActRestart = "restart"
-	ActStop    = "stop"
+	ActRestart = "restart" // of "kubelet" or "node"
+	ActStop    = "stop"    // of "sandbox" or "kubelet"
+	ActStart   = "start"   // of "kubelet"
+	ActEvict   = "evict"
+	ActPatch   = "patch" // of the Pod, at the API
 )
 
 // DeleteParam is the parameter of a delete.
@@ -106,10 +109,20 @@ func NewAct(name string, param any) (Act, error) {
 	return Act{Name: name, Param: raw}, nil
 }
 
-// Delete returns the parameter of a delete act.
+// Target returns what an act was done to, where its parameter is just a word:
+// {"restart":"kubelet"}. It is empty for other acts.
+func (a Act) Target() string {
+	var what string
+	if json.Unmarshal(a.Param, &what) != nil {
+		return ""
+	}
+	return what
+}
+
+// Delete returns the parameter of a delete or an evict act.
 func (a Act) Delete() (DeleteParam, error) {
 	var p DeleteParam
-	if a.Name != ActDelete {
+	if a.Name != ActDelete && a.Name != ActEvict {
 		return p, fmt.Errorf("act %q is not a delete", a.Name)
 	}
 	if err := strictJSON(a.Param, &p); err != nil {

@@ -1,0 +1,177 @@
+package reference
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// history is what the observations so far have shown of one container.
+type history struct {
+	// runs are the instances of which lines were seen, in their order.
+	runs []seen
+	// shown is how far the last update showed the container; see rankOf. -1
+	// before the first.
+	shown int
+	// stage is how far the Events of the first start have come, and stageAt
+	// the latest of them.
+	stage   stage
+	stageAt int32
+	// over is the newest run that an update showed as terminated; -1 if none.
+	over int32
+	// startedAt is when the runtime started the instance startedRun, as an
+	// update showed it; whole seconds.
+	startedAt  time.Time
+	startedRun int32
+	// streak counts the successes of the readiness probe in a row. It belongs
+	// to the probe worker, which outlives an instance.
+	streak int32
+	// best is the longest streak; shownReady is the run + 1 that an update
+	// showed as ready.
+	best, shownReady int32
+}
+
+// seen is what the lines so far have shown of one instance. Each is the index
+// of an observation + 1, or 0.
+type seen struct {
+	run         int32
+	first, last int32
+	// A process that logged its begin writes its end as well, before it exits.
+	mainBegin, mainEnd, term          int32
+	hookFirst, hookBegin, hookEnd     int32
+	preStop, preStopBegin, preStopEnd int32
+	// started and ready are the first successful startup and readiness probe;
+	// failing is the first failed liveness or startup probe. probed is the
+	// first probe of any kind.
+	started, ready, failing, probed int32
+	readinessLast, startupLast      int32
+	hookCode, mainCode              int32
+}
+
+// stage counts the Events that one start records, in their order.
+type stage uint8
+
+const (
+	unheard stage = iota
+	pulling
+	pulled
+	created
+	started
+)
+
+func newHistory(p *plan) []history {
+	h := make([]history, len(p.containers))
+	for i := range h {
+		h[i] = history{shown: -1, over: -1, startedRun: -1}
+	}
+	return h
+}
+
+var unseen seen
+
+// at returns what was seen of an instance; never nil.
+func (h *history) at(run int32) *seen {
+	for i := len(h.runs) - 1; i >= 0; i-- {
+		if h.runs[i].run == run {
+			return &h.runs[i]
+		}
+	}
+	return &unseen
+}
+
+// newest returns the newest instance that was seen; run is -1 if none was.
+func (h *history) newest() *seen {
+	if len(h.runs) == 0 {
+		return &seen{run: -1}
+	}
+	return &h.runs[len(h.runs)-1]
+}
+
+// record takes an accepted line into the history.
+func (h *history) record(run int32, l *trace.Line, n int) {
+	at := int32(n) + 1
+	i := len(h.runs) - 1
+	for i >= 0 && h.runs[i].run > run {
+		i--
+	}
+	if i < 0 || h.runs[i].run != run {
+		i++
+		h.runs = slices.Insert(h.runs, i, seen{run: run, first: at})
+	}
+	x := &h.runs[i]
+	x.last = at
+	mark := func(p *int32) {
+		if *p == 0 {
+			*p = at
+		}
+	}
+	switch kind := l.Mark.Kind; l.Actor {
+	case trace.Main:
+		switch {
+		case kind == trace.Begin:
+			mark(&x.mainBegin)
+		case kind == trace.End:
+			x.mainEnd, x.mainCode = at, int32(max(l.Mark.N, 0))
+		case kind == trace.Signal && l.Mark.Signal == "TERM":
+			mark(&x.term)
+		}
+	case trace.PostStart:
+		mark(&x.hookFirst)
+		switch kind {
+		case trace.Begin:
+			mark(&x.hookBegin)
+		case trace.End:
+			x.hookEnd, x.hookCode = at, int32(max(l.Mark.N, 0))
+		}
+	case trace.PreStop:
+		mark(&x.preStop)
+		switch kind {
+		case trace.Begin:
+			mark(&x.preStopBegin)
+		case trace.End:
+			mark(&x.preStopEnd)
+		}
+	default:
+		// A line without an exit code may come from a probe that failed as
+		// well as from one that succeeded.
+		ok, bad := l.Mark.N <= 0, l.Mark.Kind != trace.End || l.Mark.N != 0
+		mark(&x.probed)
+		if bad && l.Actor != trace.ReadinessProbe {
+			mark(&x.failing)
+		}
+		switch l.Actor {
+		case trace.StartupProbe:
+			x.startupLast = at
+			if ok {
+				mark(&x.started)
+			}
+		case trace.ReadinessProbe:
+			x.readinessLast = at
+			h.streak++
+			if !ok {
+				h.streak = 0
+			} else {
+				mark(&x.ready)
+			}
+			h.best = max(h.best, h.streak)
+		}
+	}
+}
+
+// show takes a shown status into the history.
+func (h *history) show(cs *corev1.ContainerStatus) {
+	run := cs.RestartCount
+	h.shown = max(h.shown, rankOf(cs))
+	if cs.Ready {
+		h.shownReady = run + 1
+	}
+	switch {
+	case cs.State.Terminated != nil:
+		h.over = max(h.over, run)
+	case cs.State.Running != nil && !cs.State.Running.StartedAt.IsZero():
+		h.startedAt, h.startedRun = cs.State.Running.StartedAt.Time, run
+	}
+}

@@ -18,6 +18,9 @@ import (
 const (
 	stampSlack = 100 * time.Millisecond
 	patience   = 15 * time.Second
+	// prompt is the patience for what the kubelet does by itself, without a
+	// runtime: run a probe again, send the next TERM.
+	prompt = 5 * time.Second
 )
 
 // minimumGrace is the least time between TERM and KILL
@@ -25,11 +28,23 @@ const (
 const minimumGrace = 2 * time.Second
 
 // written is when line n was written, by its own stamp.
-func (r *reading) written(n int) time.Time { return r.obs[n].log.Time }
+func (r *reading) written(n int) time.Time {
+	if n == r.n && r.now != nil {
+		return r.now.log.Time
+	}
+	at, _ := r.src.stamp(n)
+	return at
+}
 
 // slack is the uncertainty of the stamp of line n.
 func (r *reading) slack(n int) time.Duration {
-	if r.obs[n].log.Whole {
+	whole := false
+	if n == r.n && r.now != nil {
+		whole = r.now.log.Whole
+	} else {
+		_, whole = r.src.stamp(n)
+	}
+	if whole {
 		return time.Second + stampSlack
 	}
 	return stampSlack
@@ -73,8 +88,8 @@ func (r *reading) backoff(run int32) time.Duration {
 // long after the last. Only instances that were all seen to their end are
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
-	l := &r.obs[n].log
-	if !r.obs[n].isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 {
+	l := &r.ob(n).log
+	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 {
 		return false
 	}
 	runs := r.h[i].runs
@@ -95,7 +110,7 @@ func (r *reading) tooSoon(i int, x *seen, n int) bool {
 // grace is the grace period of a deletion or eviction.
 func (r *reading) grace(of int32) time.Duration {
 	g := r.p.grace
-	if p, err := r.obs[of-1].entry.Did.Delete(); err == nil && p.GracePeriodSeconds != nil {
+	if p, err := r.ob(int(of) - 1).entry.Did.Delete(); err == nil && p.GracePeriodSeconds != nil {
 		g = *p.GracePeriodSeconds
 	}
 	return time.Duration(g) * time.Second
@@ -105,6 +120,9 @@ func (r *reading) grace(of int32) time.Duration {
 // stopped had surely not run out when line n was written. A second is left for
 // the arithmetic in whole seconds (killContainer floors what it subtracts).
 func (r *reading) graceLeft(s *state, i, n int) bool {
+	if r.ev.ample {
+		return true
+	}
 	if r.ev.endsAnyTime {
 		return false // it may have been ended with any period
 	}
@@ -118,7 +136,7 @@ func (r *reading) graceLeft(s *state, i, n int) bool {
 		// a container that is stopped for another reason.
 		g := r.grace(a)
 		least = min(least, g)
-		if e := r.obs[a-1].entry.At.Add(g); end.IsZero() || e.Before(end) {
+		if e := r.ob(int(a) - 1).entry.At.Add(g); end.IsZero() || e.Before(end) {
 			end = e
 		}
 	}
@@ -170,10 +188,7 @@ func (r *reading) tooLate(s *state, i, n int) *denial {
 	}
 	// The kill had begun when the first of its lines was written.
 	x := r.seenOf(s, i)
-	begun := x.preStop
-	if begun == 0 || x.term != 0 && x.term < begun {
-		begun = x.term
-	}
+	begun := r.stopBegun(x)
 	if begun == 0 {
 		return nil
 	}
@@ -187,10 +202,123 @@ func (r *reading) tooLate(s *state, i, n int) *denial {
 	return nil
 }
 
+// overdue reports why something that the kubelet does by itself should have
+// happened long before line n of container i was written. Nothing of the kind
+// is asked of a kubelet that was stopped meanwhile, or where lines are missing.
+func (r *reading) overdue(s *state, i, n int) *denial {
+	if !r.punctual() {
+		return nil
+	}
+	if s.ending.known() {
+		return r.readinessStopped(s, i, n)
+	}
+	return r.notProbed(s, i, n)
+}
+
+// punctual reports whether the kubelet ran all the time and nothing is missing.
+func (r *reading) punctual() bool {
+	return !r.ev.logGap && len(r.ev.restarts) == 0 && !r.ev.ample && !r.logOnly
+}
+
+// readinessStopped: the readiness probe goes on while the Pod is terminated.
+func (r *reading) readinessStopped(s *state, i, n int) *denial {
+	p, x := &r.p.containers[i].readiness, r.seenOf(s, i)
+	since := max(x.readinessLast, r.stopBegun(x))
+	if !p.declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() {
+		return nil
+	}
+	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+prompt+r.slack(n) {
+		return because(deny(ruleReadinessGoesOn, cause{x.readinessLast, ruleReadinessGoesOn}, cause{r.stopBegun(x), ruleReadinessGoesOn}), "container %s is being stopped and has not been probed for readiness for %s; the period is %d s", r.p.containers[i].name, wait, p.period)
+	}
+	return nil
+}
+
+// stopBegun is the first line that shows an instance being stopped.
+func (r *reading) stopBegun(x *seen) int32 {
+	if x.preStop == 0 || x.term != 0 && x.term < x.preStop {
+		return x.term
+	}
+	return x.preStop
+}
+
+// turnMissed: the TERM of a sidecar follows as soon as everything that it waits
+// for has stopped.
+func (r *reading) turnMissed(s *state, i, n int) *denial {
+	if x := r.seenOf(s, i); r.p.containers[i].role != sidecar || s.c[i].kill != byEnding || x.term != 0 || !r.punctual() {
+		return nil
+	}
+	var since int32
+	for j := range r.p.inits + r.p.regulars {
+		spec, y := &r.p.containers[j], r.seenOf(s, j)
+		if spec.preStop {
+			// A hook that logs no end may run for longer than is seen.
+			if y.preStopEnd == 0 && (j == i || y.mainEnd == 0 || y.preStop != 0 || y.term != 0) {
+				return nil
+			}
+			since = max(since, y.preStopEnd)
+		}
+		if j <= i || spec.role == initContainer {
+			continue
+		}
+		if y.mainEnd == 0 {
+			return nil
+		}
+		since = max(since, y.mainEnd)
+	}
+	for _, a := range r.ev.ends {
+		if int(a) <= n && a > since {
+			return nil // what came last is the deletion, which has another clock
+		}
+	}
+	if since == 0 {
+		return nil
+	}
+	if wait := r.between(int(since)-1, n); wait > prompt+r.slack(n) {
+		return because(deny(ruleSidecarPrompt, cause{since, ruleSidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.containers[i].name, wait)
+	}
+	return nil
+}
+
+// notProbed: a container that was restarted is probed like its instance before.
+func (r *reading) notProbed(s *state, i, n int) *denial {
+	spec, c, x := &r.p.containers[i], &s.c[i], r.seenOf(s, i)
+	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive {
+		return nil
+	}
+	var due time.Duration
+	for a, p := range map[trace.Actor]*probe{trace.StartupProbe: &spec.startup, trace.ReadinessProbe: &spec.readiness, trace.LivenessProbe: &spec.liveness} {
+		if !p.declared || p.network || !r.ev.writes(i, a) || spec.startup.declared && a != trace.StartupProbe {
+			continue
+		}
+		if d := time.Duration(p.delay+3*p.period) * time.Second; due == 0 || d < due {
+			due = d
+		}
+	}
+	if due == 0 {
+		return nil
+	}
+	// The sync that started it may have waited for hooks.
+	since := x.first
+	for j := range s.c {
+		y := r.seenOf(s, j)
+		switch {
+		case !r.p.containers[j].postStart || s.c[j].fresh:
+		case y.hookEnd == 0 && !s.c[j].gone.known():
+			return nil
+		default:
+			since = max(since, y.hookEnd)
+		}
+	}
+	if wait := r.between(int(since)-1, n); wait > due+prompt+r.slack(n) {
+		return because(deny(ruleProbedAgain, cause{x.first, ruleProbedAgain}), "container %s was started again %s before and has not been probed", spec.name, wait)
+	}
+	return nil
+}
+
 // tooEarly reports why line n, of a probe of container i, comes before the
 // initial delay was over. It goes by the start that an update showed.
 func (r *reading) tooEarly(i, n int) *denial {
-	l, h := &r.obs[n].log, &r.h[i]
+	l, h := &r.ob(n).log, &r.h[i]
 	delay := r.delay(i, l.Actor)
 	if delay == 0 || h.startedRun < 0 || h.startedRun != r.runOf(i, l) {
 		return nil

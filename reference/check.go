@@ -3,6 +3,7 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,10 +18,9 @@ const maxStates = 4096
 // Check holds the trace against the model of a correct kubelet. The Pod may be
 // the manifest or the object that the API server made of it.
 func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
-	p, unknown := newPlan(pod)
-	unknown = append(unknown, p.needs(k)...)
-	if len(unknown) > 0 {
-		return Verdict{Outcome: Unmodelled, Unmodelled: unknown, Reason: "the Pod uses fields that the model does not know"}
+	p, v := planFor(k, pod)
+	if v.Outcome != 0 {
+		return v
 	}
 	if t == nil || len(t.Entries) == 0 {
 		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
@@ -28,34 +28,104 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if acts := unknownActs(t); len(acts) > 0 {
 		return Verdict{Outcome: Unmodelled, Unmodelled: acts, Reason: "the trace holds acts that the model does not know"}
 	}
-	obs, err := observe(t, &p)
+	obs, err := observe(t, p)
 	if err != nil {
 		return broken(t, err)
 	}
-	m := &model{k: k, p: &p, obs: obs, ev: gather(&p, obs, t.LogOnly)}
-	r := newReading(m)
+	r := newReading(&model{k: k, p: p, src: recorded(obs), ev: gather(p, obs, t.LogOnly), logOnly: t.LogOnly})
 	for n := range obs {
-		if d := r.advance(n); d != nil {
-			return r.refuse(n, d)
+		if d := r.advance(n, &obs[n]); d != nil {
+			return r.refuse(n, &obs[n], d)
 		}
 		if len(r.states) > maxStates {
-			return Verdict{Outcome: Inconclusive, Accepted: n, Line: obs[n].entry.Line, Reason: fmt.Sprintf("more than %d ways to read the trace up to here", maxStates)}
+			return tooMany(n, obs[n].entry.Line)
 		}
 	}
-	return m.accept(t)
+	for i := range t.Entries {
+		if g := t.Entries[i].Gap; g != nil {
+			return Verdict{
+				Outcome: Inconclusive, Accepted: len(obs),
+				Reason: fmt.Sprintf("line %d: something may be missing from %s: %s", t.Entries[i].Line, g.Channel, g.Why),
+			}
+		}
+	}
+	return accept(k, len(obs), t.Logs())
+}
+
+// CheckLog holds a log alone against the model, as Check does with a trace that
+// is [trace.Trace.LogOnly], in little memory: the log is read twice, and once
+// more where it is refused.
+func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
+	p, v := planFor(k, pod)
+	if v.Outcome != 0 {
+		return v
+	}
+	f := &logFile{p: p, r: log}
+	g := newGatherer(p, true)
+	err := f.each(func(n int, o *observation) bool {
+		g.take(o, n)
+		f.keep(&o.log)
+		return true
+	})
+	if err != nil {
+		v := broken(&trace.Trace{}, err)
+		v.Accepted = len(f.stamps)
+		return v
+	}
+	if len(f.stamps) == 0 {
+		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
+	}
+	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true})
+	var d *denial
+	var last observation
+	at := 0
+	err = f.each(func(n int, o *observation) bool {
+		at = n
+		if d = r.advance(n, o); d != nil {
+			last = *o
+			text := *o.entry.Log
+			last.entry = &trace.Entry{Log: &text, Line: n + 1}
+		}
+		return d == nil && len(r.states) <= maxStates
+	})
+	switch {
+	case err != nil:
+		return broken(&trace.Trace{}, err)
+	case d != nil:
+		return r.refuse(at, &last, d)
+	case len(r.states) > maxStates:
+		return tooMany(at, at+1)
+	}
+	return accept(k, len(f.stamps), len(f.stamps))
+}
+
+// planFor reads the Pod; the verdict is one only if the model does not know it.
+func planFor(k Kubelet, pod *corev1.Pod) (*plan, Verdict) {
+	p, unknown := newPlan(pod)
+	if unknown = append(unknown, p.needs(k)...); len(unknown) > 0 {
+		return nil, Verdict{Outcome: Unmodelled, Unmodelled: unknown, Reason: "the Pod uses fields that the model does not know"}
+	}
+	return &p, Verdict{}
+}
+
+func tooMany(n, line int) Verdict {
+	return Verdict{Outcome: Inconclusive, Accepted: n, Line: line, Reason: fmt.Sprintf("more than %d ways to read the trace up to here", maxStates)}
 }
 
 // advance maps the set of states over observation n, and takes it into the
 // history. The denial, which leaves everything as it was, is that of the first
 // state, the one that assumes the fewest faults.
-func (r *reading) advance(n int) *denial {
-	var next []state
+func (r *reading) advance(n int, o *observation) *denial {
+	r.now, r.n = o, n
+	next := r.spare[:0]
 	var first *denial
-	for _, s := range r.states {
-		after, d := r.step(s, n)
-		first = firstOf(first, d)
+	for i := range r.states {
+		after, d := r.step(r.states[i], n)
+		if first == nil {
+			first = d
+		}
 		for _, t := range after {
-			if !slices.ContainsFunc(next, t.same) {
+			if !contains(next, &t) {
 				next = append(next, t)
 			}
 		}
@@ -63,14 +133,23 @@ func (r *reading) advance(n int) *denial {
 	if len(next) == 0 {
 		return first
 	}
-	r.states = next
+	r.states, r.spare = next, r.states
 	r.record(n)
 	return nil
 }
 
+func contains(states []state, s *state) bool {
+	for i := range states {
+		if states[i].same(s) {
+			return true
+		}
+	}
+	return false
+}
+
 // record takes an accepted observation into the history.
 func (r *reading) record(n int) {
-	o := &r.obs[n]
+	o := r.ob(n)
 	switch e := o.entry; {
 	case o.isLog:
 		r.h[o.c].record(r.runOf(o.c, &o.log), &o.log, n)
@@ -91,6 +170,7 @@ func (r *reading) record(n int) {
 // copy is a reading of its own from here on.
 func (r *reading) copy() *reading {
 	c := *r
+	c.states, c.spare = slices.Clone(r.states), nil
 	c.h = slices.Clone(r.h)
 	for i := range c.h {
 		c.h[i].runs = slices.Clone(c.h[i].runs)
@@ -98,8 +178,7 @@ func (r *reading) copy() *reading {
 	return &c
 }
 
-func (r *reading) refuse(n int, d *denial) Verdict {
-	o := &r.obs[n]
+func (r *reading) refuse(n int, o *observation, d *denial) Verdict {
 	v := Verdict{
 		Outcome:  Violation,
 		Rule:     d.rule,
@@ -109,10 +188,7 @@ func (r *reading) refuse(n int, d *denial) Verdict {
 		Reason:   d.why,
 		Allowed:  r.allowed(),
 	}
-	for _, c := range d.because {
-		b := &r.obs[c.obs-1]
-		v.Because = append(v.Because, Because{Line: b.entry.Line, Log: b.text(), Rule: c.rule})
-	}
+	v.Because = r.contradiction(n, o, d)
 	if v.Reason == "" {
 		v.Reason = reasonOf(d, o, v)
 	}
@@ -173,18 +249,16 @@ func (r *reading) allowed() []string {
 // admits asks the states for a line that was not seen. It is taken to be
 // written right after the last one that was.
 func (r *reading) admits(i int, l trace.Line) bool {
-	n := len(r.obs)
-	for k := n - 1; k >= 0; k-- {
-		if o := &r.obs[k]; o.isLog && o.log.Time.After(l.Time) {
-			l.Time, l.Whole = o.log.Time, o.log.Whole
-		}
-	}
-	m := *r.model
-	m.obs = append(m.obs[:n:n], observation{entry: &trace.Entry{}, isLog: true, c: i, log: l})
 	ask := *r
-	ask.model = &m
+	ask.n++
+	if o := r.now; o != nil && o.isLog {
+		l.Time, l.Whole = o.log.Time, o.log.Whole
+	} else if o != nil {
+		l.Time = o.entry.At
+	}
+	ask.now = &observation{entry: &trace.Entry{}, isLog: true, c: i, log: l}
 	return slices.ContainsFunc(r.states, func(s state) bool {
-		next, _ := ask.step(s, n)
+		next, _ := ask.step(s, ask.n)
 		return len(next) > 0
 	})
 }
@@ -198,23 +272,15 @@ func pattern(l trace.Line) string {
 	return s
 }
 
-func (m *model) accept(t *trace.Trace) Verdict {
-	v := Verdict{Outcome: Pass, Accepted: len(m.obs)}
-	for i := range m.obs {
-		o := &m.obs[i]
-		if g := o.entry.Gap; g != nil {
-			v.Outcome = Inconclusive
-			v.Reason = fmt.Sprintf("line %d: something may be missing from %s: %s", o.entry.Line, g.Channel, g.Why)
-			return v
-		}
-	}
+func accept(k Kubelet, accepted, logs int) Verdict {
+	v := Verdict{Outcome: Pass, Accepted: accepted}
 	switch {
-	case t.Logs() == 0:
+	case logs == 0:
 		v.Outcome = Inconclusive
 		v.Reason = "the log is empty"
-	case !m.k.Known():
+	case !k.Known():
 		v.Outcome = Inconclusive
-		v.Reason = fmt.Sprintf("the model covers kubelets from v%d.%d to v%d.%d; %s was judged as the nearest of them", oldest.Major, oldest.Minor, newest.Major, newest.Minor, m.k)
+		v.Reason = fmt.Sprintf("the model covers kubelets from v%d.%d to v%d.%d; %s was judged as the nearest of them", oldest.Major, oldest.Minor, newest.Major, newest.Minor, k)
 	}
 	return v
 }

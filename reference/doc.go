@@ -17,17 +17,20 @@
 //
 // # Where to start
 //
-// rules.go holds the rules as data, state.go the state, step_log.go,
-// step_status.go and step_event.go what an observation does to it, order.go how
-// the channels of a trace are laid side by side, check.go the loop.
+// rules.go holds the rules as data. state.go has what the observations have
+// forced, history.go what they have shown. step.go has the hidden steps of the
+// kubelet (start, restart, stop, end, a new sandbox); step_log.go,
+// step_status.go and step_event.go what an observation does to a state;
+// bounds.go the only rules that look at a clock; order.go how the channels of a
+// trace are laid side by side; check.go the loop; contradiction.go how a
+// refusal is explained. plan.go says which fields of a Pod bear on order.
 //
 // # Left out on purpose
 //
 // No client, network, clock, goroutine or logger: the same trace gives the same
-// verdict everywhere. No rule rests on a constant of the code that it judges.
-// A fault of the environment (an image that cannot be pulled, a process that
-// died) is never assumed to explain a line away: it must show in a mark, a
-// status or an Event somewhere in the trace. Init containers, sidecars,
-// ephemeral containers and the fields listed by [UnmodelledFields] are not modelled:
-// a Pod that uses them is unmodelled, never passed.
+// verdict everywhere. A fault of the environment (an image that cannot be
+// pulled, a process that died, a sandbox that was lost) is never assumed to
+// explain a line away: it must show in a mark, a status, an Event or an act
+// somewhere in the trace. The fields that [UnmodelledFields] names are not
+// modelled: a Pod that uses them is unmodelled, never passed.
 package reference

@@ -22,8 +22,11 @@ type evidence struct {
 	hookFailed, probeFailed []bool
 	// endsAnyTime: someone ends the Pod, and nothing says when.
 	endsAnyTime bool
-	// logs tells which actors of each container write to the log at all.
-	logs [][6]bool
+	// ample: no grace period runs out.
+	ample bool
+	// logs has the first line of each actor of each container, as an
+	// observation + 1; 0 where it does not write to the log at all.
+	logs [][6]int32
 	// logGap and eventGap: lines, or Events, may be missing or out of order.
 	logGap, eventGap bool
 	// newSandbox: the sandbox of the Pod was replaced at least once.
@@ -45,7 +48,7 @@ func number(a trace.Actor) int { return slices.Index(actors, a) }
 var actors = trace.Actors()
 
 // writes reports whether an actor of a container writes to the log at all.
-func (ev *evidence) writes(c int, a trace.Actor) bool { return ev.logs[c][number(a)] }
+func (ev *evidence) writes(c int, a trace.Actor) bool { return ev.logs[c][number(a)] != 0 }
 
 // gatherer reads through a trace for its evidence, one observation at a time.
 type gatherer struct {
@@ -65,7 +68,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n),
 		ev: evidence{
 			runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), probeFailed: make([]bool, n),
-			logs: make([][6]bool, n), endsAnyTime: logOnly,
+			logs: make([][6]int32, n), endsAnyTime: logOnly,
 		},
 	}
 }
@@ -91,7 +94,7 @@ func (g *gatherer) take(o *observation, n int) {
 	ev := &g.ev
 	switch e := o.entry; {
 	case o.isLog:
-		g.line(o.c, &o.log)
+		g.line(o.c, &o.log, n)
 	case e.Pod != nil:
 		g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted || e.Pod.Status.Reason != ""
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
@@ -114,8 +117,10 @@ func (g *gatherer) take(o *observation, n int) {
 	}
 }
 
-func (g *gatherer) line(c int, l *trace.Line) {
-	g.ev.logs[c][number(l.Actor)] = true
+func (g *gatherer) line(c int, l *trace.Line, n int) {
+	if first := &g.ev.logs[c][number(l.Actor)]; *first == 0 {
+		*first = int32(n) + 1
+	}
 	if l.Run != trace.NoRun {
 		g.counted[c] = int32(l.Run)
 	} else if l.Actor == trace.Main {

@@ -45,9 +45,9 @@ type node struct {
 // one that the refusal names. The error lists the fields of a Pod that the
 // model does not know.
 func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
-	p, unknown := newPlan(pod)
-	if len(unknown) > 0 {
-		return Order{}, fmt.Errorf("the Pod uses fields that the model does not know: %s", strings.Join(unknown, ", "))
+	p, v := planFor(k, pod)
+	if v.Outcome != 0 {
+		return Order{}, unmodelledError(v)
 	}
 	o := Order{Pod: pod.Name, Kubelet: k, nodes: nodesOf(k, p)}
 	n := len(o.nodes)
@@ -78,6 +78,10 @@ func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 	return o, nil
 }
 
+func unmodelledError(v Verdict) error {
+	return fmt.Errorf("%s: %s", v.Reason, strings.Join(v.Unmodelled, ", "))
+}
+
 // before reports whether a comes before b by a rule or by the process itself.
 func (o Order) before(rule [][]string, a, b int) bool {
 	if rule[a][b] != "" {
@@ -96,7 +100,7 @@ func span(n int) []int {
 }
 
 // nodesOf lists what the first instances of a Pod's containers can show.
-func nodesOf(k Kubelet, p plan) []node {
+func nodesOf(k Kubelet, p *plan) []node {
 	var nodes []node
 	add := func(c int, a trace.Actor, m trace.Mark) {
 		l := trace.Line{Container: p.containers[c].name, Run: trace.NoRun, Actor: a, Mark: m}
@@ -120,9 +124,13 @@ func nodesOf(k Kubelet, p plan) []node {
 				add(c, a, end)
 			}
 		}
+		if s.role == initContainer {
+			add(c, trace.Main, end)
+			continue
+		}
 		add(c, trace.Main, trace.Mark{Kind: trace.Signal, N: -1, Signal: "TERM"})
 	}
-	nodes = append(nodes, node{name: "status: " + names(p, func(spec) bool { return true }) + " running", pod: shownPod(k, p, -1), c: -1, actor: "shown"})
+	nodes = append(nodes, node{name: "status: " + names(p, func(s spec) bool { return s.role == regular }) + " running", pod: shownPod(k, p, -1), c: -1, actor: "shown"})
 	for c, s := range p.containers {
 		if s.readiness.declared {
 			nodes = append(nodes, node{name: "status: " + s.name + " ready", pod: shownPod(k, p, c), c: -1, actor: trace.Actor("ready " + s.name)})
@@ -131,7 +139,7 @@ func nodesOf(k Kubelet, p plan) []node {
 	return nodes
 }
 
-func names(p plan, of func(spec) bool) string {
+func names(p *plan, of func(spec) bool) string {
 	var out []string
 	for _, s := range p.containers {
 		if of(s) {
@@ -143,17 +151,27 @@ func names(p plan, of func(spec) bool) string {
 
 // shownPod is the object in which all containers run; those without a
 // readiness probe are ready, and container ready, if it is not -1, as well.
-func shownPod(k Kubelet, p plan, ready int) *corev1.Pod {
+func shownPod(k Kubelet, p *plan, ready int) *corev1.Pod {
 	pod := &corev1.Pod{}
 	pod.Status.Phase = corev1.PodRunning
 	all := true
 	for c, s := range p.containers {
 		started := true
 		is := !s.readiness.declared || c == ready
+		cs := corev1.ContainerStatus{Name: s.name, Ready: is, Started: &started, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+		switch s.role {
+		case initContainer:
+			cs.Ready, cs.State = true, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, cs)
+			continue
+		case ephemeral:
+			continue
+		case sidecar:
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, cs)
+		default:
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
+		}
 		all = all && is
-		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: s.name, Ready: is, Started: &started, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-		})
 	}
 	is := corev1.ConditionFalse
 	if all {
@@ -168,7 +186,7 @@ func shownPod(k Kubelet, p plan, ready int) *corev1.Pod {
 
 // refusal asks the judge for the two observations in this order, with a Pod
 // that may be deleted at any time, and returns the rule that forbids them.
-func refusal(k Kubelet, p plan, first, second node) string {
+func refusal(k Kubelet, p *plan, first, second node) string {
 	var obs []observation
 	for i, x := range []node{first, second} {
 		e := &trace.Entry{At: time.Unix(int64(i), 0)}
@@ -181,16 +199,18 @@ func refusal(k Kubelet, p plan, first, second node) string {
 		}
 		obs = append(obs, o)
 	}
-	r := newReading(&model{k: k, p: &p, obs: obs, ev: gather(&p, obs, true)})
+	ev := gather(p, obs, true)
+	ev.ample = true
+	r := newReading(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: true})
 	for n := range obs {
-		if d := r.advance(n); d != nil {
+		if d := r.advance(n, &obs[n]); d != nil {
 			return d.rule
 		}
 	}
 	return ""
 }
 
-func freePairs(p plan) []Edge {
+func freePairs(p *plan) []Edge {
 	var free []Edge
 	for _, s := range p.containers {
 		if s.postStart {
@@ -211,7 +231,7 @@ func (o Order) Text() string {
 	if name == "" {
 		name = "without a name"
 	}
-	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order, all else in any\n", name, o.Kubelet)
+	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order while the grace period lasts, all else in any\n", name, o.Kubelet)
 	left, right := 0, 0
 	for _, e := range append(slices.Clone(o.Edges), o.Free...) {
 		left, right = max(left, len(e.Before)), max(right, len(e.After))

@@ -131,3 +131,8 @@ func (k Kubelet) forgetsOnRestart() bool { return !k.since(35) || k.Enabled(gate
 // initFromScratch: a new sandbox that runs the init containers again turns the
 // phase back to Pending (pkg/kubelet/kubelet_pods.go, getPhase).
 func (k Kubelet) initFromScratch() bool { return k.since(32) }
+
+// startupProbeStops: the startup probe stops at once when it has succeeded; up
+// to 1.31 a tick may come before the status says so (pkg/kubelet/prober/worker.go,
+// doProbe).
+func (k Kubelet) startupProbeStops() bool { return k.since(32) }

@@ -64,20 +64,11 @@ func observe(t *trace.Trace, p *plan) ([]observation, error) {
 		o := observation{entry: e, c: -1, key: e.At}
 		switch {
 		case e.Log != nil:
-			l, err := trace.ParseLine(*e.Log)
-			if err != nil {
+			if err := o.parse(p, *e.Log); err != nil {
 				return nil, &trace.Error{Line: e.Line, Err: err}
 			}
-			c, ok := p.index[l.Container]
-			if !ok {
-				return nil, &trace.Error{Line: e.Line, Err: fmt.Errorf("the Pod has no container %q", l.Container)}
-			}
-			if !p.containers[c].has(l.Actor) {
-				return nil, &trace.Error{Line: e.Line, Err: fmt.Errorf("container %q declares no %s", l.Container, l.Actor)}
-			}
-			o.isLog, o.log, o.c = true, l, c
 			if !t.LogOnly {
-				o.key = l.Time
+				o.key = o.log.Time
 				if e.At.Before(o.key) {
 					o.key = e.At
 				}

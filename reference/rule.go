@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -80,6 +81,9 @@ type Issue struct {
 	Versions string // a range such as ">=1.35.0 <1.38.0"
 	Number   string // upstream number, "kubernetes/kubernetes#141155"
 	Says     string
+	// Always: every recording that exercises the rule shows it. Without, one
+	// that does not show it proves nothing.
+	Always bool
 }
 
 // Issues returns the table of known issues.
@@ -95,6 +99,24 @@ func knownIssue(k Kubelet, rule string) string {
 		}
 	}
 	return ""
+}
+
+// Due turns a pass into fixed where the kubelet carries a known issue of one of
+// the rules that a case exercises, which always shows, and it did not: the list
+// is out of date, or the case no longer exercises its rule.
+func (v Verdict) Due(k Kubelet, rules []string) Verdict {
+	if v.Outcome != Pass {
+		return v
+	}
+	for _, i := range issues {
+		r, err := trace.ParseRange(i.Versions)
+		if err == nil && i.Always && r.Has(k.v) && slices.Contains(rules, i.Rule) {
+			v.Outcome, v.Rule, v.Issue = Fixed, i.Rule, i.Number
+			v.Reason = fmt.Sprintf("the kubelet %s is listed as carrying %s, and it did not show", k, i.Number)
+			return v
+		}
+	}
+	return v
 }
 
 // checkTables reports the first fault in the tables of rules and issues; a test

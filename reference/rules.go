@@ -47,6 +47,11 @@ const (
 	ruleInitialDelay     = "probes/initial-delay"
 	ruleProbesStop       = "probes/during-termination"
 	ruleSuccessThreshold = "probes/success-threshold"
+	ruleReadinessGoesOn  = "probes/readiness-until-stopped"
+	ruleProbedAgain      = "probes/after-restart"
+	ruleSidecarPrompt    = "sidecar/stops-in-turn"
+	ruleStartupStops     = "probes/startup-stops"
+	ruleRestartAll       = "restart/all-containers"
 	ruleGrace            = "terminate/grace-period"
 	ruleKillAfterTerm    = "terminate/kill-after-term"
 )
@@ -70,7 +75,7 @@ var rules = []Rule{
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
 	},
 	{
-		Slug: rulePolicy, Level: Must, Basis: Documented, From: "R69",
+		Slug: rulePolicy, Level: Must, Basis: Documented, From: "R63 R69",
 		Says:   "A regular container that exited is started again only if the restartPolicy of the Pod says so.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy",
 	},
@@ -155,7 +160,7 @@ var rules = []Rule{
 		Source: "pkg/kubelet/status/status_manager.go (updateStatusInternal, checkContainerStateTransition)",
 	},
 	{
-		Slug: rulePhase, Level: Must, Basis: Documented, From: "R30 R34 R38 R74 R85",
+		Slug: rulePhase, Level: Must, Basis: Documented, From: "R30 R34 R38 R62 R74 R85",
 		Says:   "The phase follows from the shown container states: Pending while one has not been started, Running while one runs.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
 	},
@@ -290,6 +295,34 @@ var rules = []Rule{
 		Says:   "A container gets two seconds between TERM and KILL, however short the grace period is.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer)",
 	},
+	{
+		Slug: ruleStartupStops, Level: Must, Basis: Implementation, From: "R53",
+		Says:     "The startup probe of an instance is not run again once it has succeeded.",
+		Source:   "pkg/kubelet/prober/worker.go (doProbe)",
+		Versions: ">=1.32",
+	},
+	{
+		Slug: ruleRestartAll, Level: Must, Basis: Documented, From: "R73",
+		Says:     "RestartAllContainers stops the other containers without their preStop hooks.",
+		Source:   "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
+		Versions: ">=1.36",
+	},
+	{
+		Slug: ruleReadinessGoesOn, Level: Must, Basis: Documented, From: "R55",
+		Says:   "While the Pod is terminated, the readiness probe of a container goes on until the container has stopped.",
+		Source: "pkg/kubelet/kubelet.go (SyncTerminatingPod)",
+	},
+	{
+		Slug: ruleProbedAgain, Level: Must, Basis: Implementation, From: "R43 R56",
+		Says:   "A container that was started again is probed like its instance before.",
+		Source: "pkg/kubelet/prober/worker.go (doProbe)",
+	},
+	{
+		Slug: ruleSidecarPrompt, Level: Must, Basis: Implementation, From: "R81",
+		Says:     "A sidecar gets TERM as soon as everything that it waits for has stopped; what does not run counts as stopped.",
+		Source:   "pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering)",
+		Versions: ">=1.29",
+	},
 }
 
 // issues is the table of regressions that releases carry.
@@ -297,5 +330,21 @@ var issues = []Issue{
 	{
 		Rule: ruleStartupGates, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
 		Says: "A container restarted within one sync inherits started from its old instance, so readiness and liveness probes may run before its startup probe.",
+	},
+	{
+		Rule: ruleReady, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
+		Says: "A container restarted within one sync inherits started from its old instance, and is shown as ready while its startup probe takes that back.",
+	},
+	{
+		Rule: ruleReadinessGoesOn, Versions: ">=1.35 <1.37", Number: "kubernetes/kubernetes#140881", Always: true,
+		Says: "Probe workers inherit a context that the deletion cancels, so exec readiness probes are not run any more and Ready stays as it was.",
+	},
+	{
+		Rule: ruleProbedAgain, Versions: ">=1.29 <1.33", Number: "kubernetes/kubernetes#132826", Always: true,
+		Says: "The probe workers of a sidecar in a Pod with restartPolicy Never end with its first instance, so a restarted sidecar is never probed.",
+	},
+	{
+		Rule: ruleSidecarPrompt, Versions: ">=1.29 <1.30", Number: "kubernetes/kubernetes#125880", Always: true,
+		Says: "A sidecar that does not run is waited for, so those before it wait out the grace period.",
 	},
 }

@@ -3,13 +3,16 @@ package reference_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // TestRules judges the stored traces of every rule: those of a section accept
@@ -48,6 +51,7 @@ func TestRules(t *testing.T) {
 					assert.Assert(t, v.Outcome == reference.Violation || v.Outcome == reference.Known, "%s\n%s", v.Text(), f.Data)
 					assert.Equal(t, v.Rule, r.Slug, "%s\n%s", v.Text(), f.Data)
 					assert.Equal(t, v.Line, line, "%s\n%s", v.Text(), f.Data)
+					holdsByItself(t, k, pod, tr, v)
 				default:
 					t.Errorf("section %q is neither pod, accept nor refuse", f.Name)
 				}
@@ -60,6 +64,21 @@ func TestRules(t *testing.T) {
 			assert.Assert(t, refuses > 0, "no refuse section")
 		})
 	}
+}
+
+// holdsByItself judges only the lines that an explanation names, and the refused
+// one, and wants the same rule.
+func holdsByItself(t *testing.T, k reference.Kubelet, pod *corev1.Pod, tr *trace.Trace, v reference.Verdict) {
+	t.Helper()
+	only := &trace.Trace{Header: tr.Header, LogOnly: tr.LogOnly}
+	for _, e := range tr.Entries {
+		if e.Line == v.Line || slices.ContainsFunc(v.Because, func(b reference.Because) bool { return b.Line == e.Line }) {
+			only.Entries = append(only.Entries, e)
+		}
+	}
+	again := reference.Check(k, pod, only)
+	assert.Equal(t, again.Rule, v.Rule, "%s\nthe named lines alone: %s", v.Text(), again.Text())
+	assert.Equal(t, again.Line, v.Line)
 }
 
 func TestRuleFilesHaveRules(t *testing.T) {

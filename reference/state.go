@@ -58,11 +58,12 @@ type instance struct {
 type killing uint8
 
 const (
-	alive    killing = iota
-	byEnding         // the whole Pod is terminated
-	byProbe          // a liveness or startup probe failed, or the definition changed
-	byHook           // the postStart hook failed
-	byRound          // the sandbox is replaced, or all containers are restarted
+	alive        killing = iota
+	byEnding             // the whole Pod is terminated
+	byProbe              // a liveness or startup probe failed, or the definition changed
+	byHook               // the postStart hook failed
+	bySandbox            // the sandbox is replaced
+	byRestartAll         // a container asked for the restart of all
 )
 
 func newState(p *plan) state {
@@ -80,7 +81,7 @@ func (s state) clone() state {
 
 // same reports whether two states are one for all that can still follow. What
 // forced a fact matters to explanations alone.
-func (s state) same(t state) bool {
+func (s *state) same(t *state) bool {
 	if s.round != t.round || s.synced.known() != t.synced.known() || s.ending.known() != t.ending.known() {
 		return false
 	}

@@ -12,8 +12,10 @@ import (
 type model struct {
 	k   Kubelet
 	p   *plan
-	obs []observation
+	src source
 	ev  evidence
+	// logOnly: nothing but the log was recorded.
+	logOnly bool
 }
 
 // reading is how far a trace has been read: the set of states in which the Pod
@@ -24,6 +26,27 @@ type reading struct {
 	h      []history
 	// shownAt is the latest update, as an observation + 1.
 	shownAt int32
+	// now is the observation that is being taken, and n its index.
+	now *observation
+	n   int
+	// one and spare are buffers, so that a line which changes nothing costs no
+	// memory.
+	one   [1]state
+	spare []state
+}
+
+// ob returns observation n.
+func (r *reading) ob(n int) *observation {
+	if n == r.n && r.now != nil {
+		return r.now
+	}
+	return r.src.at(n)
+}
+
+// same returns the state alone, in a buffer that the next call uses again.
+func (r *reading) same(s state) []state {
+	r.one[0] = s
+	return r.one[:]
 }
 
 func newReading(m *model) *reading {
@@ -37,7 +60,7 @@ func at(n int, rule string) cause { return cause{int32(n) + 1, rule} }
 // with no more hidden steps taken than it forces. None means that s does not
 // admit it, for the reason given.
 func (r *reading) step(s state, n int) ([]state, *denial) {
-	o := &r.obs[n]
+	o := r.ob(n)
 	switch e := o.entry; {
 	case o.isLog:
 		return r.onLine(s, n)
@@ -46,7 +69,7 @@ func (r *reading) step(s state, n int) ([]state, *denial) {
 	case e.Event != nil:
 		return r.onEvent(s, n)
 	}
-	return []state{s}, nil
+	return r.same(s), nil
 }
 
 // seenOf is what the lines have shown of the newest instance of container i in
@@ -433,17 +456,27 @@ func (r *reading) mayBeginAnew(s *state, n int) bool {
 	if s.ending.known() || !slices.ContainsFunc(s.c, func(c instance) bool { return !c.fresh }) {
 		return false
 	}
-	if r.ev.newSandbox && r.p.policy != corev1.RestartPolicyNever {
-		return true
-	}
-	return r.asksForAll(s)
+	return r.sandboxLost(s) || r.asksForAll(s)
+}
+
+// sandboxLost reports whether the sandbox may have been replaced since the
+// last time.
+func (r *reading) sandboxLost(s *state) bool {
+	return r.ev.newSandbox && r.p.policy != corev1.RestartPolicyNever && !s.ending.known()
 }
 
 // asksForAll reports whether a container has exited with a code for which one
 // of its rules restarts all containers.
 func (r *reading) asksForAll(s *state) bool {
+	_, asks := r.asked(s)
+	return asks
+}
+
+// asked is the exit, or the last sign, of a container that asks for all to be
+// restarted.
+func (r *reading) asked(s *state) (cause, bool) {
 	if _, ok := r.p.gates[gateRestartAll]; !ok {
-		return false
+		return cause{}, false
 	}
 	for i := range r.p.containers {
 		spec, x := &r.p.containers[i], r.seenOf(s, i)
@@ -453,10 +486,10 @@ func (r *reading) asksForAll(s *state) bool {
 		rule, ok := ruleMatches(spec.rules, x.mainCode)
 		// A main process that logs no end may have exited with any code.
 		if x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
-			return true
+			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}
-	return false
+	return cause{}, false
 }
 
 // beginAnew is the hidden step to a new round: every instance has ended, and
@@ -535,8 +568,8 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		r.settle(&t, i, n, ruleTermCause)
 		t.c[i].gone = s.c[i].gone // it is being stopped, and has not ended yet
 		return []state{killed(t)}, nil
-	case byRound:
-		if !r.mayBeginAnew(&s, n) {
+	case bySandbox, byRestartAll:
+		if w == bySandbox && !r.sandboxLost(&s) || w == byRestartAll && !r.asksForAll(&s) {
 			return nil, nil
 		}
 		t := s.clone()

@@ -12,7 +12,7 @@ import (
 // onEvent takes an Event: what it names had been done when it arrived. Events
 // of a later instance prove nothing here that its lines do not.
 func (r *reading) onEvent(s state, n int) ([]state, *denial) {
-	e := r.obs[n].entry.Event
+	e := r.ob(n).entry.Event
 	i, ok := eventContainer(r.p, e)
 	if !ok {
 		return []state{s}, nil
@@ -34,7 +34,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 			if c.fresh {
 				return []state{s}, nil
 			}
-			next, d := r.stop(s, i, n, byEnding, byRound)
+			next, d := r.stop(s, i, n, byEnding, bySandbox)
 			for _, t := range next {
 				if t.c[i].run != r.ev.runs[i] {
 					// It speaks of an instance that has shown no line yet.
@@ -108,7 +108,7 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 
 // hear takes an accepted Event into the history.
 func (r *reading) hear(n int) {
-	e := r.obs[n].entry.Event
+	e := r.ob(n).entry.Event
 	i, ok := eventContainer(r.p, e)
 	if !ok {
 		return

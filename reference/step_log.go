@@ -6,7 +6,7 @@ import (
 
 // onLine takes a line of the shared log.
 func (r *reading) onLine(s state, n int) ([]state, *denial) {
-	o := &r.obs[n]
+	o := r.ob(n)
 	i, l := o.c, &o.log
 	run := r.runOf(i, l)
 	c := &s.c[i]
@@ -64,10 +64,10 @@ func (r *reading) write(s state, i, n int) ([]state, *denial) {
 	if c.gone.known() {
 		return nil, deny(c.gone.rule, c.gone)
 	}
-	if d := r.tooLate(&s, i, n); d != nil {
+	if d := firstOf(r.tooLate(&s, i, n), r.overdue(&s, i, n)); d != nil {
 		return nil, d
 	}
-	switch r.obs[n].log.Actor {
+	switch r.ob(n).log.Actor {
 	case trace.Main:
 		return r.onMain(s, i, n)
 	case trace.PostStart:
@@ -79,14 +79,14 @@ func (r *reading) write(s state, i, n int) ([]state, *denial) {
 }
 
 func (r *reading) onMain(s state, i, n int) ([]state, *denial) {
-	l, x := &r.obs[n].log, r.seenOf(&s, i)
+	l, x := &r.ob(n).log, r.seenOf(&s, i)
 	if x.mainEnd != 0 {
 		return nil, deny(ruleInstances, cause{x.mainEnd, ruleInstances})
 	}
 	if l.Mark.Kind != trace.Signal || l.Mark.Signal != "TERM" {
-		return []state{s}, nil // the kubelet sends no other signal that can be trapped
+		return r.same(s), nil // the kubelet sends no other signal that can be trapped
 	}
-	states, d := r.stop(s, i, n, byEnding, byProbe, byHook, byRound)
+	states, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox, byRestartAll)
 	var next []state
 	for _, t := range states {
 		after, other := r.onTerm(t, i, n)
@@ -108,6 +108,9 @@ func (r *reading) onTerm(s state, i, n int) (state, *denial) {
 	if x.preStopBegin != 0 && x.preStopEnd == 0 && !r.ev.logGap && r.graceLeft(&s, i, n) {
 		return s, because(deny(rulePreStopFirst, cause{x.preStopBegin, rulePreStopFirst}), "the preStop hook of container %s has begun and not ended, and its grace period is not over", r.p.containers[i].name)
 	}
+	if d := r.turnMissed(&s, i, n); d != nil {
+		return s, d
+	}
 	if c.kill != byEnding || r.p.containers[i].role != sidecar || !r.graceLeft(&s, i, n) {
 		return s, nil
 	}
@@ -126,7 +129,7 @@ func (r *reading) onTerm(s state, i, n int) (state, *denial) {
 }
 
 func (r *reading) onPostStart(s state, i, n int) ([]state, *denial) {
-	l, c, x := &r.obs[n].log, &s.c[i], r.seenOf(&s, i)
+	l, c, x := &r.ob(n).log, &s.c[i], r.seenOf(&s, i)
 	switch {
 	case x.hookEnd != 0:
 		return nil, deny(ruleHookOnce, cause{x.hookEnd, ruleHookOnce})
@@ -145,16 +148,19 @@ func (r *reading) onPostStart(s state, i, n int) ([]state, *denial) {
 			r.settle(&s, j, n, ruleHooksSerial)
 		}
 	}
-	return []state{s}, nil
+	return r.same(s), nil
 }
 
 func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
-	l, spec, x := &r.obs[n].log, &r.p.containers[i], r.seenOf(&s, i)
+	l, spec, x := &r.ob(n).log, &r.p.containers[i], r.seenOf(&s, i)
 	if r.asksOldInstance(&s, i, l.Actor) {
-		return []state{s}, nil
+		return r.same(s), nil
 	}
 	if l.Actor != trace.StartupProbe && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && x.started == 0 && !r.ev.logGap {
 		return nil, because(deny(ruleStartupGates), "no startup probe of this instance has succeeded by then")
+	}
+	if l.Actor == trace.StartupProbe && x.started != 0 && r.k.startupProbeStops() && !r.cutOff(x.started, n) {
+		return nil, deny(ruleStartupStops, cause{x.started, ruleStartupStops})
 	}
 	if d := r.tooEarly(i, n); d != nil {
 		return nil, d
@@ -170,7 +176,7 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 		s.c[i].after++
 	}
 	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.isRegular(i) || !c.first) {
-		return []state{s}, nil
+		return r.same(s), nil
 	}
 	return r.instanceDone(s, i, n, ruleAfterSync)
 }
@@ -189,5 +195,9 @@ func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {
 	if x.term != 0 && r.graceLeft(&s, i, int(x.term)-1) {
 		return nil, deny(rulePreStopFirst, cause{x.term, rulePreStopFirst})
 	}
-	return r.stop(s, i, n, byEnding, byProbe, byHook, byRound)
+	next, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox)
+	if exit, asks := r.asked(&s); d != nil && d.rule == ruleTermCause && asks {
+		d = because(deny(ruleRestartAll, exit), "a container has asked for the restart of all, which runs no preStop hook")
+	}
+	return next, d
 }

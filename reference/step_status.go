@@ -14,7 +14,7 @@ import (
 // onPod takes a Pod as the watch delivered it. Its status was published by
 // then; it may be old, so it is never refused for showing too little.
 func (r *reading) onPod(s state, n int) ([]state, *denial) {
-	pod := r.obs[n].entry.Pod
+	pod := r.ob(n).entry.Pod
 	st := &pod.Status
 	if len(st.ContainerStatuses) == 0 {
 		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown >= 0 }) && !r.roundsInTrace() {
@@ -239,7 +239,7 @@ func (r *reading) together(s state, pod *corev1.Pod) *denial {
 
 // onDeleted takes the removal of the object, where n is one.
 func (r *reading) onDeleted(states []state, n int) []state {
-	if r.obs[n].entry.Type != trace.Deleted || r.forced() {
+	if r.ob(n).entry.Type != trace.Deleted || r.forced() {
 		return states
 	}
 	for a := range states {

@@ -1,8 +1,12 @@
 package reference
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -10,6 +14,35 @@ import (
 )
 
 func TestTables(t *testing.T) { assert.NilError(t, checkTables()) }
+
+// Every number of the rule book is either the origin of a rule, or stands in
+// testdata/rulebook.txt with the reason why no trace can show it; none is both.
+func TestRuleBookCensus(t *testing.T) {
+	where := map[string]string{}
+	for _, r := range Rules() {
+		for _, number := range strings.Fields(r.From) {
+			where[number] = r.Slug
+		}
+	}
+	b, err := os.ReadFile(filepath.Join("testdata", "rulebook.txt"))
+	assert.NilError(t, err)
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		number, reason, _ := strings.Cut(line, " ")
+		assert.Assert(t, len(strings.TrimSpace(reason)) > 10, "%s has no reason", number)
+		assert.Assert(t, where[number] == "", "%s has a reason and the rule %s", number, where[number])
+		where[number] = "testdata/rulebook.txt"
+	}
+	const last = 90
+	for n := range last {
+		number := fmt.Sprintf("R%d", n+1)
+		assert.Assert(t, where[number] != "", "%s has neither a rule nor a reason", number)
+		delete(where, number)
+	}
+	assert.Equal(t, len(where), 0, "numbers that the rule book does not have: %v", where)
+}
 
 // Every name in the tables of irrelevant fields is one of the type, stands
 // once, and is not one that the model reads.

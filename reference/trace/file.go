@@ -21,9 +21,9 @@ func (e *Error) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxLine bounds one line of a file in bytes. A Pod object stays far below:
+// MaxLine bounds one line of a file in bytes. A Pod object stays far below:
 // the API server takes no more than 1.5 MiB of it.
-const maxLine = 4 << 20
+const MaxLine = 4 << 20
 
 // Reader reads a trace one entry at a time, in constant memory.
 type Reader struct {
@@ -142,7 +142,7 @@ func (t *Writer) write(v any) error {
 
 func lines(r io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 0, 64<<10), maxLine)
+	s.Buffer(make([]byte, 0, 64<<10), MaxLine)
 	return s
 }
 

@@ -3,6 +3,7 @@
 //
 //	explain -kubernetes v1.37.2 -pod pod.yaml
 //	explain -kubernetes v1.37.2 -pod pod.yaml -svg > order.svg
+//	explain -kubernetes v1.37.2 -pod pod.yaml -interleavings
 //
 // Exit status: 0 printed, 2 usage or a manifest that cannot be read, 4 a
 // manifest with fields that the model does not know.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podorder/podorder/reference"
 )
 
@@ -31,9 +33,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	fs.SetOutput(io.Discard) // an unknown flag gets one line, not the whole usage
 	version := fs.String("kubernetes", "", "`version` of the kubelet")
 	manifest := fs.String("pod", "", "manifest of the Pod, a `file`; - is standard input")
+	gates := fs.String("feature-gates", "", "feature `gates` of the kubelet that differ from its defaults (SidecarContainers=true,...)")
 	svg := fs.Bool("svg", false, "print a picture instead of text")
+	all := fs.Bool("interleavings", false, "print every allowed interleaving of the first instances, for small Pods")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stderr, "explain prints the order that a kubelet keeps for a Pod.\n\nusage: explain -kubernetes version -pod file [-svg]\n\nflags:")
+		fmt.Fprintln(stderr, "explain prints the order that a kubelet keeps for a Pod.\n\nusage: explain -kubernetes version -pod file [-svg | -interleavings]\n\nflags:")
 		fs.SetOutput(stderr)
 		fs.PrintDefaults()
 		return exitPrinted
@@ -52,6 +56,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("-kubernetes: %w", err))
 	}
+	if kubelet, err = kubelet.WithGates(*gates); err != nil {
+		return fail(exitUsage, fmt.Errorf("-feature-gates: %w", err))
+	}
+	if *svg && *all {
+		return fail(exitUsage, errors.New("-svg and -interleavings both say what to print; give one of them"))
+	}
 	var data []byte
 	if *manifest == "-" {
 		data, err = io.ReadAll(stdin)
@@ -61,7 +71,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("reading the Pod: %w", err))
 	}
-	text, status, err := explain(kubelet, data, *svg)
+	text, status, err := explain(kubelet, data, *svg, *all)
 	if err != nil {
 		return fail(status, fmt.Errorf("%s: %w", *manifest, err))
 	}
@@ -73,10 +83,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // explain returns what the command prints for a manifest, or the exit status
 // that goes with the error.
-func explain(k reference.Kubelet, manifest []byte, svg bool) (string, int, error) {
+func explain(k reference.Kubelet, manifest []byte, svg, all bool) (string, int, error) {
 	pod, err := reference.ParsePod(manifest)
 	if err != nil {
 		return "", exitUsage, err
+	}
+	if all {
+		text, err := interleavings(k, pod)
+		if err != nil {
+			return "", exitUnmodelled, err
+		}
+		return text, exitPrinted, nil
 	}
 	order, err := reference.Explain(k, pod)
 	if err != nil {
@@ -87,4 +104,37 @@ func explain(k reference.Kubelet, manifest []byte, svg bool) (string, int, error
 		text = order.SVG()
 	}
 	return strings.TrimRight(text, "\n") + "\n", exitPrinted, nil
+}
+
+// most is how many interleavings are printed; no person reads more.
+const most = 10_000
+
+// interleavings lists the orders in which the processes of a Pod may log: a
+// letter for each line, and a row of letters for each order.
+func interleavings(k reference.Kubelet, pod *corev1.Pod) (string, error) {
+	n, err := reference.Count(k, pod, most)
+	if err != nil {
+		return "", err
+	}
+	orders, err := reference.Enumerate(k, pod)
+	if err != nil {
+		return "", err
+	}
+	letters := map[string]rune{}
+	var b, rows strings.Builder
+	fmt.Fprintf(&b, "# Pod %s, kubelet %s: %d allowed interleavings of\n", pod.Name, k, n)
+	for order := range orders {
+		for _, line := range order {
+			if _, ok := letters[line]; !ok {
+				letters[line] = rune('a' + len(letters))
+				if len(letters) > 26 {
+					letters[line] = rune('A' + len(letters) - 27)
+				}
+				fmt.Fprintf(&b, "%c  %s\n", letters[line], line)
+			}
+			rows.WriteRune(letters[line])
+		}
+		rows.WriteByte('\n')
+	}
+	return b.String() + "\n" + rows.String(), nil
 }

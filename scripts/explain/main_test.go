@@ -34,7 +34,7 @@ func TestAllowed(t *testing.T) {
 			assert.NilError(t, err)
 			k, err := reference.ParseKubelet(version)
 			assert.NilError(t, err)
-			got, _, err := explain(k, c.Manifest, false)
+			got, _, err := explain(k, c.Manifest, false, false)
 			assert.NilError(t, err)
 			// A case whose order is empty would allow everything.
 			assert.Assert(t, strings.TrimSpace(got) != "")
@@ -162,4 +162,25 @@ func TestErrors(t *testing.T) {
 			assert.Check(t, is.Contains(errs, tt.want))
 		})
 	}
+}
+
+// The interleavings of the article's two Pods are a reviewed file: the one
+// counted by hand in reference.TestCountByHand, the other like it.
+func TestInterleavings(t *testing.T) {
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	pods := 0
+	for _, c := range cases {
+		if c.ID != "article/startup-sequence" && c.ID != "article/startup-sequence-reversed" {
+			continue
+		}
+		pods++
+		got, status, err := explain(k, c.Manifest, false, true)
+		assert.NilError(t, err)
+		assert.Equal(t, status, exitPrinted)
+		golden.Assert(t, got, filepath.Base(c.ID)+".interleavings")
+	}
+	assert.Equal(t, pods, 2)
 }

@@ -12,6 +12,8 @@
 // With a log alone nothing is known of deletion, which may have happened at
 // any time.
 //
+// -feature-gates sets gates that differ from the defaults of the version.
+//
 // The verdict goes to standard output, as text or with -json as one JSON
 // object; what is wrong with the input goes to standard error. Exit status: 0
 // pass, 1 violation (also fixed, and known with -strict), 2 usage or broken

@@ -34,8 +34,8 @@ func main() {
 
 // options is the command line.
 type options struct {
-	kubernetes, pod, log, trace, caseID string
-	json, strict                        bool
+	kubernetes, gates, pod, log, trace, caseID string
+	json, strict                               bool
 }
 
 // input is what the command line names, read.
@@ -44,6 +44,11 @@ type input struct {
 	pod     *corev1.Pod
 	trace   *trace.Trace
 	witness []trace.Pattern
+	// log is there instead of trace where a log alone is judged and no witness
+	// is asked for: it may be too long to be held in memory.
+	log io.ReadSeeker
+	// done closes it.
+	done func() error
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -67,6 +72,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err != nil:
 		return fail(stderr, err)
 	}
+	if in.log != nil {
+		v := reference.CheckLog(in.kubelet, in.pod, in.log)
+		if err := in.done(); err != nil {
+			return fail(stderr, fmt.Errorf("reading the log: %w", err))
+		}
+		return print(v, o, stdout, stderr)
+	}
 	v := reference.Check(in.kubelet, in.pod, in.trace)
 	if in.witness != nil {
 		v = v.Witnessed(in.trace, in.witness)
@@ -84,6 +96,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs := flag.NewFlagSet("judge", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // an unknown flag gets one line, not the whole usage
 	fs.StringVar(&o.kubernetes, "kubernetes", "", "`version` of the kubelet that ran the Pod; a trace names its own")
+	fs.StringVar(&o.gates, "feature-gates", "", "feature `gates` of the kubelet that differ from its defaults (SidecarContainers=true,...)")
 	fs.StringVar(&o.pod, "pod", "", "manifest of the Pod, a `file`")
 	fs.StringVar(&o.log, "log", "", "shared log to judge, a `file`; - is standard input")
 	fs.StringVar(&o.trace, "trace", "", "trace to judge, a `file`; - is standard input")
@@ -125,6 +138,9 @@ func read(o options, stdin io.Reader) (input, error) {
 		if in.kubelet, err = reference.ParseKubelet(o.kubernetes); err != nil {
 			return in, fmt.Errorf("-kubernetes: %w", err)
 		}
+		if in.kubelet, err = in.kubelet.WithGates(o.gates); err != nil {
+			return in, fmt.Errorf("-feature-gates: %w", err)
+		}
 	}
 	if o.pod != "" {
 		manifest, err := os.ReadFile(o.pod)
@@ -145,6 +161,14 @@ func read(o options, stdin io.Reader) (input, error) {
 		if err != nil {
 			return in, fmt.Errorf("reading the log: %w", err)
 		}
+		if in.witness == nil {
+			in.log, err = seekable(r)
+			in.done = done
+			if err != nil {
+				err = fmt.Errorf("reading the log: %w", errors.Join(err, done()))
+			}
+			return in, err
+		}
 		defer done()
 		if in.trace, err = trace.ReadLog(r, o.kubernetes); err != nil {
 			return in, fmt.Errorf("%s: %w", o.log, err)
@@ -160,6 +184,18 @@ func read(o options, stdin io.Reader) (input, error) {
 		return in, fmt.Errorf("%s: %w", o.trace, err)
 	}
 	return in, in.fromTrace(o)
+}
+
+// seekable returns what can be read more than once: a file as it is, anything
+// else from memory.
+func seekable(r io.Reader) (io.ReadSeeker, error) {
+	if f, ok := r.(io.ReadSeeker); ok {
+		if _, err := f.Seek(0, io.SeekStart); err == nil {
+			return f, nil
+		}
+	}
+	b, err := io.ReadAll(r)
+	return bytes.NewReader(b), err
 }
 
 func open(name string, stdin io.Reader) (io.Reader, func() error, error) {
@@ -184,6 +220,9 @@ func (in *input) fromTrace(o options) error {
 	if o.kubernetes == "" {
 		if in.kubelet, err = reference.ParseKubelet(h.Kubelet); err != nil {
 			return fmt.Errorf("%s: the header's kubelet: %w; give the version with -kubernetes", o.trace, err)
+		}
+		if in.kubelet, err = in.kubelet.WithGates(o.gates); err != nil {
+			return fmt.Errorf("-feature-gates: %w", err)
 		}
 	}
 	if in.pod != nil {

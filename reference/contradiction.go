@@ -1,0 +1,147 @@
+package reference
+
+import (
+	"maps"
+	"slices"
+)
+
+// The explanation of a refusal is a contradiction that holds by itself: the
+// named lines and the refused one, judged alone, break the same rule. It is
+// found by judging again: first what the model knows to bear on it, then with
+// one line after the other left out.
+
+// most bounds how many observations are tried for a contradiction, so that an
+// explanation never takes longer than the judgement.
+const most = 200
+
+// contradiction returns the fewest other observations that, with observation n,
+// break the rule of d. Most come before it; one that comes later shows that a
+// process writes to the log at all. Where nothing shorter than the whole trace
+// does, it returns those that d names.
+func (r *reading) contradiction(n int, o *observation, d *denial) []Because {
+	rules := map[int]string{}
+	for _, c := range d.because {
+		rules[int(c.obs)-1] = c.rule
+	}
+	named := slices.Sorted(maps.Keys(rules))
+	bearing := r.bearing(named, n)
+	recent := bearing
+	for at := max(0, n-most); at < n; at++ {
+		recent = append(recent, at)
+	}
+	slices.Sort(recent)
+	short := named
+	for _, some := range [][]int{named, bearing, slices.Compact(recent)} {
+		if fewer, ok := r.shorten(some, n, o, d.rule); ok {
+			short = fewer
+			break
+		}
+	}
+	obs, err := r.src.pick(short)
+	if err != nil {
+		return nil // the file has changed under the judge; the verdict stands
+	}
+	var why []Because
+	for i, at := range short {
+		rule := rules[at]
+		if rule == "" {
+			rule = d.rule
+		}
+		why = append(why, Because{Line: obs[i].entry.Line, Log: obs[i].text(), Rule: rule})
+	}
+	return why
+}
+
+// shorten drops from some observations before n what is not needed for the
+// refusal. It reports whether they are enough at all.
+func (r *reading) shorten(some []int, n int, o *observation, rule string) ([]int, bool) {
+	obs, err := r.src.pick(some)
+	place, _ := slices.BinarySearch(some, n)
+	if err != nil || !r.breaks(obs, place, o, rule) {
+		return nil, false
+	}
+	for i := 0; i < len(some); {
+		without := slices.Delete(slices.Clone(obs), i, i+1)
+		moved := place
+		if i < place {
+			moved--
+		}
+		if r.breaks(without, moved, o, rule) {
+			obs, some, place = without, slices.Delete(slices.Clone(some), i, i+1), moved
+			continue
+		}
+		i++
+	}
+	return some, true
+}
+
+// breaks judges some observations with o inserted at a place, and reports
+// whether o is the first one refused, for the given rule.
+func (r *reading) breaks(obs recorded, place int, o *observation, rule string) bool {
+	all := slices.Insert(slices.Clone(obs), place, *o)
+	again := newReading(&model{k: r.k, p: r.p, src: all, ev: gather(r.p, all, r.logOnly), logOnly: r.logOnly})
+	for n := range all {
+		if d := again.advance(n, &all[n]); d != nil {
+			return n == place && d.rule == rule
+		}
+		if len(again.states) > maxStates {
+			return false
+		}
+	}
+	return false
+}
+
+// bearing lists the observations that the states and the history point at, the
+// newest of them where there are too many, and the first line of each actor.
+func (r *reading) bearing(named []int, n int) []int {
+	named = slices.Clone(named)
+	in := map[int]string{}
+	add := func(at int32) {
+		if at > 0 && int(at) <= n {
+			in[int(at)-1] = ""
+		}
+	}
+	for _, s := range r.states {
+		add(s.synced.obs)
+		add(s.ending.obs)
+		for i := range s.c {
+			c := &s.c[i]
+			for _, x := range []cause{c.returned, c.killed, c.gone, c.done} {
+				add(x.obs)
+			}
+		}
+	}
+	for i := range r.h {
+		for _, x := range r.h[i].runs {
+			for _, at := range []int32{
+				x.first, x.last, x.mainBegin, x.mainEnd, x.term, x.hookFirst, x.hookBegin, x.hookEnd, x.preStop, x.preStopBegin, x.preStopEnd,
+				x.started, x.ready, x.failing, x.probed, x.readinessLast, x.startupLast,
+			} {
+				add(at)
+			}
+		}
+		add(r.h[i].stageAt)
+	}
+	add(r.shownAt)
+	for _, at := range slices.Concat(r.ev.ends, r.ev.restarts) {
+		add(at)
+	}
+	all := slices.Sorted(maps.Keys(in))
+	if len(all) > most {
+		all = all[len(all)-most:]
+	}
+	for _, first := range r.ev.logs {
+		for _, at := range first {
+			if int(at)-1 > n {
+				named = append(named, int(at)-1)
+			}
+		}
+	}
+	for _, at := range named {
+		if !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

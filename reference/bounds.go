@@ -286,7 +286,8 @@ func (r *reading) notProbed(s *state, i, n int) *denial {
 		return nil
 	}
 	var due time.Duration
-	for a, p := range map[trace.Actor]*probe{trace.StartupProbe: &spec.startup, trace.ReadinessProbe: &spec.readiness, trace.LivenessProbe: &spec.liveness} {
+	for _, a := range actors {
+		p := spec.probe(a)
 		if !p.declared || p.network || !r.ev.writes(i, a) || spec.startup.declared && a != trace.StartupProbe {
 			continue
 		}
@@ -331,9 +332,7 @@ func (r *reading) tooEarly(i, n int) *denial {
 }
 
 func (r *reading) delay(i int, a trace.Actor) time.Duration {
-	spec := &r.p.containers[i]
-	p := map[trace.Actor]probe{trace.StartupProbe: spec.startup, trace.ReadinessProbe: spec.readiness, trace.LivenessProbe: spec.liveness}[a]
-	return time.Duration(p.delay) * time.Second
+	return time.Duration(r.p.containers[i].probe(a).delay) * time.Second
 }
 
 // forced reports whether the Pod may have been removed without waiting for its

@@ -53,8 +53,8 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 }
 
 // CheckLog holds a log alone against the model, as Check does with a trace that
-// is [trace.Trace.LogOnly], in little memory: the log is read twice, and once
-// more where it is refused.
+// is [trace.Trace.LogOnly], in little memory: the log is read once, and again
+// where it is refused.
 func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	p, v := planFor(k, pod)
 	if v.Outcome != 0 {
@@ -62,41 +62,38 @@ func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	}
 	f := &logFile{p: p, r: log}
 	g := newGatherer(p, true)
+	fits := true
 	err := f.each(func(n int, o *observation) bool {
 		g.take(o, n)
-		f.keep(&o.log)
-		return true
-	})
-	if err != nil {
-		v := broken(&trace.Trace{}, err)
-		v.Accepted = len(f.stamps)
-		return v
-	}
-	if len(f.stamps) == 0 {
-		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
-	}
-	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true})
-	var d *denial
-	var last observation
-	at := 0
-	err = f.each(func(n int, o *observation) bool {
-		at = n
-		if d = r.advance(n, o); d != nil {
-			last = *o
-			text := *o.entry.Log
-			last.entry = &trace.Entry{Log: &text, Line: n + 1}
-		}
-		return d == nil && len(r.states) <= maxStates
+		fits = f.keep(&o.log, o.c)
+		return fits
 	})
 	switch {
 	case err != nil:
-		return broken(&trace.Trace{}, err)
-	case d != nil:
-		return r.refuse(at, &last, d)
-	case len(r.states) > maxStates:
-		return tooMany(at, at+1)
+		v := broken(&trace.Trace{}, err)
+		v.Accepted = f.lines
+		return v
+	case !fits:
+		return Verdict{Outcome: Inconclusive, Line: f.lines, Reason: "a number of this line is larger than any that the model looks at"}
+	case f.lines == 0:
+		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
 	}
-	return accept(k, len(f.stamps), len(f.stamps))
+	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true})
+	for n := range f.lines {
+		o := *f.at(n)
+		if d := r.advance(n, &o); d != nil {
+			some, err := f.pick([]int{n})
+			if err != nil {
+				return broken(&trace.Trace{}, err)
+			}
+			r.now = &some[0]
+			return r.refuse(n, &some[0], d)
+		}
+		if len(r.states) > maxStates {
+			return tooMany(n, n+1)
+		}
+	}
+	return accept(k, f.lines, f.lines)
 }
 
 // planFor reads the Pod; the verdict is one only if the model does not know it.

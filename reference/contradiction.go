@@ -32,7 +32,7 @@ func (r *reading) contradiction(n int, o *observation, d *denial) []Because {
 	slices.Sort(recent)
 	short := named
 	for _, some := range [][]int{named, bearing, slices.Compact(recent)} {
-		if fewer, ok := r.shorten(some, n, o, d.rule); ok {
+		if fewer, ok := r.fewest(some, n, o, d.rule); ok {
 			short = fewer
 			break
 		}
@@ -52,9 +52,9 @@ func (r *reading) contradiction(n int, o *observation, d *denial) []Because {
 	return why
 }
 
-// shorten drops from some observations before n what is not needed for the
+// fewest drops from some observations before n what is not needed for the
 // refusal. It reports whether they are enough at all.
-func (r *reading) shorten(some []int, n int, o *observation, rule string) ([]int, bool) {
+func (r *reading) fewest(some []int, n int, o *observation, rule string) ([]int, bool) {
 	obs, err := r.src.pick(some)
 	place, _ := slices.BinarySearch(some, n)
 	if err != nil || !r.breaks(obs, place, o, rule) {

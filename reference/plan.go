@@ -81,6 +81,19 @@ func (s spec) has(a trace.Actor) bool {
 	return false
 }
 
+// probe returns the probe that an actor is; the zero value where it is none.
+func (s *spec) probe(a trace.Actor) probe {
+	switch a {
+	case trace.StartupProbe:
+		return s.startup
+	case trace.ReadinessProbe:
+		return s.readiness
+	case trace.LivenessProbe:
+		return s.liveness
+	}
+	return probe{}
+}
+
 // isRegular reports whether container i is a regular one.
 func (p *plan) isRegular(i int) bool { return i >= p.inits && i < p.inits+p.regulars }
 

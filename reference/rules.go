@@ -47,6 +47,9 @@ const (
 	ruleInitialDelay     = "probes/initial-delay"
 	ruleProbesStop       = "probes/during-termination"
 	ruleSuccessThreshold = "probes/success-threshold"
+	ruleSidecarReadiness = "sidecar/readiness-holds-nothing"
+	ruleStopConcurrent   = "terminate/stop-concurrent"
+	ruleErrorGoesOn      = "start/error-does-not-stop-next"
 	ruleReadinessGoesOn  = "probes/readiness-until-stopped"
 	ruleProbedAgain      = "probes/after-restart"
 	ruleSidecarPrompt    = "sidecar/stops-in-turn"
@@ -322,6 +325,21 @@ var rules = []Rule{
 		Says:     "A sidecar gets TERM as soon as everything that it waits for has stopped; what does not run counts as stopped.",
 		Source:   "pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering)",
 		Versions: ">=1.29",
+	},
+	{
+		Slug: ruleSidecarReadiness, Level: May, Basis: Documented, From: "R60",
+		Says:   "What is listed behind a sidecar may start before the readiness or liveness probe of the sidecar has succeeded.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
+	},
+	{
+		Slug: ruleStopConcurrent, Level: May, Basis: Documented, From: "R76 R81",
+		Says:   "The containers of a Pod that ends are stopped at the same time: preStop hooks, TERM and exits of different regular containers, and preStop hooks of sidecars, come in any order.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+	},
+	{
+		Slug: ruleErrorGoesOn, Level: May, Basis: Implementation, From: "R9 R14 R21",
+		Says:   "A regular container that could not be started, or whose postStart hook failed, does not keep the next one from starting, and may be started after it.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 	},
 }
 

@@ -34,28 +34,97 @@ func (r recorded) pick(n []int) (recorded, error) {
 	return some, nil
 }
 
-// logFile reads a log from its file again whenever a line of it is asked for,
-// and keeps the stamps alone, so that a long log needs little memory.
+// logFile reads a log once and keeps of each line what the rules go by; the text
+// is read again from the file where an explanation wants it. So a long log needs
+// little memory.
 type logFile struct {
 	p      *plan
 	r      io.ReadSeeker
-	stamps []int64 // nanoseconds since 1970; the lowest bit tells whole seconds
+	blocks []*[blockLines]short
+	lines  int
+	now    observation // what at returns; one at a time
+	entry  trace.Entry
 }
+
+// blockLines is how many lines are kept together: a list that grows by blocks is
+// never copied.
+const blockLines = 4096
+
+// short is a line of a log in 16 bytes.
+type short struct {
+	stamp int64 // nanoseconds since 1970; the lowest bit tells whole seconds
+	n     int32 // of the mark
+	c     uint8
+	actor uint8
+	run   int16
+}
+
+// The kinds of mark share a byte with the actor; any signal but TERM is one
+// that the kubelet does not send.
+const (
+	actorBits = 0x0f
+	markShift = 4
+	otherMark = 5 // a signal that is not TERM
+)
+
+func shorten(l *trace.Line, c int) (short, bool) {
+	s := short{stamp: l.Time.UnixNano() &^ 1, n: int32(l.Mark.N), c: uint8(c), run: int16(l.Run)}
+	if l.Whole {
+		s.stamp |= 1
+	}
+	kind := uint8(l.Mark.Kind)
+	if l.Mark.Kind == trace.Signal && l.Mark.Signal != "TERM" {
+		kind = otherMark
+	}
+	s.actor = uint8(number(l.Actor)) | kind<<markShift
+	return s, int(s.c) == c && int(s.run) == l.Run && int(s.n) == l.Mark.N
+}
+
+func (s *short) line(p *plan) trace.Line {
+	l := trace.Line{
+		Time: time.Unix(0, s.stamp&^1), Whole: s.stamp&1 != 0, Run: int(s.run), Actor: actors[s.actor&actorBits],
+		Container: p.containers[s.c].name, Mark: trace.Mark{N: int(s.n)},
+	}
+	switch kind := s.actor >> markShift; kind {
+	case otherMark:
+		l.Mark.Kind, l.Mark.Signal = trace.Signal, "?"
+	default:
+		if l.Mark.Kind = trace.MarkKind(kind); l.Mark.Kind == trace.Signal {
+			l.Mark.Signal = "TERM"
+		}
+	}
+	return l
+}
+
+func (f *logFile) short(n int) *short { return &f.blocks[n/blockLines][n%blockLines] }
 
 func (f *logFile) stamp(n int) (time.Time, bool) {
-	return time.Unix(0, f.stamps[n]&^1), f.stamps[n]&1 != 0
+	s := f.short(n).stamp
+	return time.Unix(0, s&^1), s&1 != 0
 }
 
-func (f *logFile) keep(l *trace.Line) {
-	s := l.Time.UnixNano() &^ 1
-	if l.Whole {
-		s |= 1
+// keep takes in one more line. It reports false where a number of the line is
+// larger than the rules ever meet.
+func (f *logFile) keep(l *trace.Line, c int) bool {
+	if f.lines%blockLines == 0 {
+		f.blocks = append(f.blocks, new([blockLines]short))
 	}
-	f.stamps = append(f.stamps, s)
+	s, ok := shorten(l, c)
+	f.blocks[f.lines/blockLines][f.lines%blockLines] = s
+	f.lines++
+	return ok
 }
 
-// each calls do with every line until it returns false. The observation is
-// valid during the call. The error is a *trace.Error.
+// at returns line n without its text, valid until the next call.
+func (f *logFile) at(n int) *observation {
+	s := f.short(n)
+	f.entry.Line = n + 1
+	f.now = observation{entry: &f.entry, isLog: true, c: int(s.c), log: s.line(f.p)}
+	return &f.now
+}
+
+// each reads the file and calls do with every line until it returns false. The
+// observation is valid during the call. The error is a *trace.Error.
 func (f *logFile) each(do func(n int, o *observation) bool) error {
 	if _, err := f.r.Seek(0, io.SeekStart); err != nil {
 		return &trace.Error{Err: fmt.Errorf("going back to the start of the log: %w", err)}
@@ -64,7 +133,8 @@ func (f *logFile) each(do func(n int, o *observation) bool) error {
 	s.Buffer(make([]byte, 64<<10), trace.MaxLine)
 	var e trace.Entry
 	o := observation{entry: &e}
-	for n := 0; s.Scan(); n++ {
+	n := 0
+	for ; s.Scan(); n++ {
 		text := s.Text()
 		e.Log, e.Line = &text, n+1
 		if err := o.parse(f.p, text); err != nil {
@@ -75,23 +145,18 @@ func (f *logFile) each(do func(n int, o *observation) bool) error {
 		}
 	}
 	if err := s.Err(); err != nil {
-		return &trace.Error{Line: len(f.stamps) + 1, Err: err}
+		return &trace.Error{Line: n + 1, Err: err}
 	}
 	return nil
 }
 
-func (f *logFile) at(n int) *observation {
-	some, err := f.pick([]int{n})
-	if err != nil {
-		panic(err) // it was read twice before
-	}
-	return &some[0]
-}
-
 func (f *logFile) pick(want []int) (recorded, error) {
 	var some recorded
+	if len(want) == 0 {
+		return some, nil
+	}
 	err := f.each(func(n int, o *observation) bool {
-		if len(some) < len(want) && want[len(some)] == n {
+		if want[len(some)] == n {
 			e := *o.entry
 			some = append(some, observation{entry: &e, isLog: true, c: o.c, log: o.log})
 		}

@@ -598,11 +598,11 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 	if !asked && !r.finished(&s, i) {
 		return nil, nil
 	}
-	var next []state
-	states, d := r.endSync(s, n, ruleTermAfterSync)
-	if len(states) > 0 || r.p.inits == 0 {
-		next = states
+	s = s.clone()
+	for j := range s.c {
+		r.settle(&s, j, n, ruleTermAfterSync)
 	}
+	next, d := r.endSync(s, n, ruleTermAfterSync)
 	if r.p.inits > 0 && !s.synced.known() && !slices.ContainsFunc(s.c[r.p.inits:], func(c instance) bool { return !c.fresh }) {
 		// The Pod ends while it is being initialized: what was not started
 		// never is.
@@ -616,9 +616,6 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 	}
 	for a := range next {
 		t := &next[a]
-		for j := range t.c {
-			r.settle(t, j, n, ruleTermAfterSync)
-		}
 		if !asked {
 			// Nobody ended the Pod: the regular containers are through.
 			for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {

@@ -243,11 +243,10 @@ func (r *reading) allowed() []string {
 	return out
 }
 
-// admits asks the states for a line that was not seen. It is taken to be
-// written right after the last one that was.
+// admits asks the states for a line that was not seen, in the place of the one
+// that is being taken.
 func (r *reading) admits(i int, l trace.Line) bool {
 	ask := *r
-	ask.n++
 	if o := r.now; o != nil && o.isLog {
 		l.Time, l.Whole = o.log.Time, o.log.Whole
 	} else if o != nil {

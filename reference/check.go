@@ -207,6 +207,9 @@ func reasonOf(d *denial, o *observation, v Verdict) string {
 	}
 	switch earlier := v.Because[0].Line; d.rule {
 	case ruleBlocksNext, ruleAfterSync, ruleBetweenSyncs, ruleTermAfterSync, ruleRestartSerial:
+		if o.isLog && o.log.Actor != trace.PostStart {
+			return fmt.Sprintf("line %d shows that the post start hook of %s had returned; it has logged no end, so it died with its container, and here that goes on", earlier, o.log.Container)
+		}
 		return fmt.Sprintf("line %d shows that %s had ended, and here it goes on", earlier, what)
 	case ruleObjectLast, ruleTogether, ruleInstances:
 		return fmt.Sprintf("line %d shows that the instance was over, and here it goes on", earlier)

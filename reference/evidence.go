@@ -27,6 +27,10 @@ type evidence struct {
 	// logs has the first line of each actor of each container, as an
 	// observation + 1; 0 where it does not write to the log at all.
 	logs [][6]int32
+	// marked tells which actors of each container log their begin and end.
+	marked [][6]bool
+	// complete: every process writes every line that it can.
+	complete bool
 	// logGap and eventGap: lines, or Events, may be missing or out of order.
 	logGap, eventGap bool
 	// newSandbox: the sandbox of the Pod was replaced at least once.
@@ -48,7 +52,14 @@ func number(a trace.Actor) int { return slices.Index(actors, a) }
 var actors = trace.Actors()
 
 // writes reports whether an actor of a container writes to the log at all.
-func (ev *evidence) writes(c int, a trace.Actor) bool { return ev.logs[c][number(a)] != 0 }
+func (ev *evidence) writes(c int, a trace.Actor) bool {
+	return ev.complete || ev.logs[c][number(a)] != 0
+}
+
+// marks reports whether an actor of a container logs its begin and end.
+func (ev *evidence) marks(c int, a trace.Actor) bool {
+	return ev.complete || ev.marked[c][number(a)]
+}
 
 // gatherer reads through a trace for its evidence, one observation at a time.
 type gatherer struct {
@@ -68,7 +79,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n),
 		ev: evidence{
 			runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), probeFailed: make([]bool, n),
-			logs: make([][6]int32, n), endsAnyTime: logOnly,
+			logs: make([][6]int32, n), marked: make([][6]bool, n), endsAnyTime: logOnly,
 		},
 	}
 }
@@ -120,6 +131,9 @@ func (g *gatherer) take(o *observation, n int) {
 func (g *gatherer) line(c int, l *trace.Line, n int) {
 	if first := &g.ev.logs[c][number(l.Actor)]; *first == 0 {
 		*first = int32(n) + 1
+	}
+	if l.Mark.Kind == trace.Begin {
+		g.ev.marked[c][number(l.Actor)] = true
 	}
 	if l.Run != trace.NoRun {
 		g.counted[c] = int32(l.Run)

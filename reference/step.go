@@ -87,12 +87,12 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 	var next []state
 	var d *denial
 	if c.fresh {
-		next, d = r.firstStart(s.clone(), i, run, n)
+		next, d = r.unseenFirst(s.clone(), i, run, n)
 	} else {
 		next, d = r.restart(s, i, run, n)
 	}
 	if r.mayBeginAnew(&s, n) {
-		more, other := r.firstStart(r.beginAnew(s, n), i, run, n)
+		more, other := r.unseenFirst(r.beginAnew(s, n), i, run, n)
 		next = append(next, more...)
 		if d == nil {
 			d = other
@@ -102,6 +102,25 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 		return nil, d
 	}
 	return next, nil
+}
+
+// unseenFirst starts instance run of container i in a round in which none was
+// started before. If it is not the next one, that was started, and the one that
+// was seen is a restart of it. The state is the caller's own.
+func (r *reading) unseenFirst(s state, i int, run int32, n int) ([]state, *denial) {
+	// The runs that the kubelet counts go on where a new round begins; a log
+	// that begins in the middle of a round may have any.
+	first := s.c[i].run + 1
+	states, d := r.firstStart(s, i, min(first, run), n)
+	if run <= first {
+		return states, d
+	}
+	var next []state
+	for _, t := range states {
+		more, other := r.restart(t, i, run, n)
+		next, d = append(next, more...), firstOf(d, other)
+	}
+	return next, d
 }
 
 // firstStart starts container i for the first time in this round. The state is
@@ -167,7 +186,8 @@ func (r *reading) initialize(s state, k, n int) ([]state, *denial) {
 		if c.done.known() {
 			continue
 		}
-		if c.fresh {
+		fresh := c.fresh
+		if fresh {
 			// It has run without a line so far, and, if it is no sidecar, ended.
 			if c.gone.known() {
 				return nil, deny(c.gone.rule, c.gone)
@@ -193,6 +213,8 @@ func (r *reading) initialize(s state, k, n int) ([]state, *denial) {
 			return nil, deny(ruleInitFailure, cause{x.mainEnd, ruleInitFailure})
 		case x.mainEnd == 0 && x.mainBegin != 0:
 			return nil, because(deny(rule, cause{x.mainBegin, rule}), "init container %s has begun and not ended", spec.name)
+		case x.mainEnd == 0 && r.ev.marks(j, trace.Main):
+			return nil, because(deny(rule), "init container %s writes the end of its main process, and has not done so", spec.name)
 		case x.mainEnd != 0:
 			rule = ruleInitOnce
 		}
@@ -220,8 +242,8 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) *denial {
 			continue
 		case x.hookEnd != 0 && x.hookCode != 0:
 			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
-		case x.hookBegin != 0 && x.hookEnd == 0 && !r.cutOff(x.hookBegin, n):
-			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has begun and not ended", spec.name))
+		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)) && !r.cutOff(x.hookBegin, n):
+			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has not ended", spec.name))
 		case spec.startup.declared && r.ev.writes(j, trace.StartupProbe) && x.started == 0:
 			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.last, ruleSidecarStarted}), "no startup probe of sidecar %s has succeeded by then", spec.name))
 		default:
@@ -257,7 +279,10 @@ func (r *reading) settle(s *state, j, n int, rule string) {
 	}
 	x := r.seenOf(s, j)
 	c.returned = at(n, rule)
-	if x.hookBegin != 0 && x.hookEnd == 0 && !c.gone.known() && !r.ev.logGap && !r.cutOff(x.hookBegin, n) {
+	if !r.p.containers[j].postStart || x.hookEnd != 0 || c.gone.known() || r.ev.logGap || r.cutOff(x.hookBegin, n) {
+		return
+	}
+	if x.hookBegin != 0 || r.ev.marks(j, trace.PostStart) {
 		c.gone = at(n, rule)
 	}
 }

@@ -113,14 +113,12 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 			}
 			continue // its start failed in this branch, yet it is shown
 		}
-		after, d := r.instanceDone(t, i, n, ruleBetweenSyncs)
-		first = firstOf(first, d)
-		for _, u := range after {
-			if rank%3 == 2 {
-				r.ended(&u, i, cs, n)
-			}
-			next = append(next, u)
+		if rank%3 == 2 {
+			t = t.clone()
+			r.ended(&t, i, cs, n)
 		}
+		after, d := r.instanceDone(t, i, n, ruleBetweenSyncs)
+		next, first = append(next, after...), firstOf(first, d)
 	}
 	if len(next) == 0 {
 		return nil, firstOf(first, because(deny(ruleBetweenSyncs), "container %s is shown as %s, but nothing can have started it", cs.Name, stateWord(cs)))

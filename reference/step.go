@@ -101,6 +101,11 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 	if len(next) == 0 {
 		return nil, d
 	}
+	if s.ending.known() {
+		for a := range next {
+			r.settle(&next[a], i, n, ruleTermAfterSync)
+		}
+	}
 	return next, nil
 }
 
@@ -196,11 +201,14 @@ func (r *reading) initialize(s state, k, n int) ([]state, *denial) {
 			c = &s.c[j]
 		}
 		if spec.role == sidecar {
-			if d := r.sidecarStarted(c, x, j, n); d != nil {
+			now, d := r.sidecarStarted(c, x, j, n)
+			if d != nil {
 				return nil, d
 			}
 			c.done = at(n, ruleSidecarStarted)
-			r.settle(&s, j, n, ruleSidecarStarted)
+			if now {
+				r.settle(&s, j, n, ruleSidecarStarted)
+			}
 			continue
 		}
 		rule := ruleInitSerial
@@ -227,16 +235,16 @@ func (r *reading) initialize(s state, k, n int) ([]state, *denial) {
 }
 
 // sidecarStarted reports why sidecar j cannot have been started by now: its
-// hook failed or still runs, or its startup probe has not succeeded.
-func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) *denial {
+// hook failed or still runs, or its startup probe has not succeeded. It tells
+// whether the newest instance has been started; an earlier one of this round
+// may have been, whatever has become of it.
+func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why *denial) {
 	spec := &r.p.containers[j]
 	if r.ev.logGap {
-		return nil
+		return true, nil
 	}
-	// An earlier instance of this round may have been started, whatever has
-	// become of it.
 	var first *denial
-	for _, x := range append([]seen{*x}, r.h[j].runs...) {
+	for k, x := range append([]seen{*x}, r.h[j].runs...) {
 		switch {
 		case x.run > c.run:
 			continue
@@ -247,10 +255,10 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) *denial {
 		case spec.startup.declared && r.ev.writes(j, trace.StartupProbe) && x.started == 0:
 			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.last, ruleSidecarStarted}), "no startup probe of sidecar %s has succeeded by then", spec.name))
 		default:
-			return nil
+			return k == 0, nil
 		}
 	}
-	return first
+	return false, first
 }
 
 func firstOf(a, b *denial) *denial {
@@ -274,6 +282,9 @@ func (r *reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
 // container, or with the kubelet, or the container is stopped because of it.
 func (r *reading) settle(s *state, j, n int, rule string) {
 	c := &s.c[j]
+	if c.kill == byHook && !c.gone.known() {
+		c.gone = at(n, rule) // the kill is part of the start, and waited for
+	}
 	if c.returned.known() || c.fresh {
 		return
 	}
@@ -390,6 +401,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 // the caller's own.
 func (r *reading) free(s state, i, n int) (after state, before *state, by cause) {
 	early, possible := s.clone(), true
+	r.killed(&s, i, n, ruleBlocksNext)
 	for j := range s.c {
 		x := r.seenOf(&s, j)
 		if j == i || x.hookFirst == 0 || s.c[j].fresh || s.c[j].returned.known() || s.c[j].gone.known() {
@@ -403,6 +415,16 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 		before = &early
 	}
 	return s, before, by
+}
+
+// killed forces that the containers other than i that a sync was stopping have
+// stopped: a sync stops first and starts then, and waits for both.
+func (r *reading) killed(s *state, i, n int, rule string) {
+	for j := range s.c {
+		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() {
+			c.gone = at(n, rule)
+		}
+	}
 }
 
 // mayRestart says why container i cannot have been started again.
@@ -555,7 +577,7 @@ func (r *reading) stop(s state, i, n int, why ...killing) ([]state, *denial) {
 
 func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 	spec, x := &r.p.containers[i], r.seenOf(&s, i)
-	killed := func(t state) state {
+	stopping := func(t state) state {
 		t.c[i].kill, t.c[i].killed = w, at(n, ruleTermCause)
 		return t
 	}
@@ -564,7 +586,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		states, d := r.end(s, i, n)
 		var next []state
 		for _, t := range states {
-			next = append(next, killed(t))
+			next = append(next, stopping(t))
 		}
 		return next, d
 	case byProbe:
@@ -582,24 +604,27 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 					}
 				}
 			}
-			next = append(next, killed(t))
+			next = append(next, stopping(t))
 		}
 		return next, d
 	case byHook:
-		if !spec.postStart || !r.ev.hookFailed[i] || x.hookEnd != 0 && x.hookCode == 0 {
+		// A hook that died left no line. Events would tell of it, where there
+		// are any.
+		died := x.hookEnd == 0 && r.logOnly
+		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 {
 			return nil, nil
 		}
 		t := s.clone()
 		r.settle(&t, i, n, ruleTermCause)
 		t.c[i].gone = s.c[i].gone // it is being stopped, and has not ended yet
-		return []state{killed(t)}, nil
+		return []state{stopping(t)}, nil
 	case bySandbox, byRestartAll:
 		if w == bySandbox && !r.sandboxLost(&s) || w == byRestartAll && !r.asksForAll(&s) {
 			return nil, nil
 		}
 		t := s.clone()
 		r.quiet(&t, -1, n, ruleKillAfterSync)
-		return []state{killed(t)}, nil
+		return []state{stopping(t)}, nil
 	}
 	return nil, nil
 }
@@ -624,6 +649,7 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 		return nil, nil
 	}
 	s = s.clone()
+	r.killed(&s, -1, n, ruleTermAfterSync)
 	for j := range s.c {
 		r.settle(&s, j, n, ruleTermAfterSync)
 	}

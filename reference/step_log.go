@@ -20,7 +20,7 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 		return r.write(s, i, n)
 	}
 	states, d := []state(nil), (*denial)(nil)
-	if l.Actor.IsProbe() && c.fresh && r.p.isRegular(i) && !c.late && !s.ending.known() {
+	if l.Actor.IsProbe() && c.fresh && run == c.run+1 && r.p.isRegular(i) && !c.late && !s.ending.known() {
 		// The first sign of an instance: it was started, and its sync ended.
 		states, d = r.endSync(s, n, ruleAfterSync)
 		for a := range states {
@@ -169,8 +169,8 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	if c := &s.c[i]; stops && s.ending.known() {
 		// One may be in flight when the termination begins, and a tick may
 		// fall into it.
-		if c.after >= 2 {
-			return nil, deny(ruleProbesStop, s.ending)
+		if c.after >= 2 || l.Actor == trace.LivenessProbe && x.started > s.ending.obs {
+			return nil, deny(ruleProbesStop, s.ending, cause{x.started, ruleStartupGates})
 		}
 		s = s.clone()
 		s.c[i].after++

@@ -46,8 +46,8 @@ func regularPod(t *rapid.T) simulator.Pod {
 		}
 		if p.Policy == corev1.RestartPolicyNever {
 			// Nor that a Pod in which nothing is left to run is stopped as a whole,
-			// also where liveness probes have failed, R7.
-			c.LivenessFails = false
+			// also where probes have failed, R7.
+			c.LivenessFails, c.Startup = false, nil
 		}
 		p.Containers = append(p.Containers, c)
 	}

@@ -187,6 +187,9 @@ func hasStarted(s *corev1.PodStatus) bool {
 
 // phase is R38, and R85 at the end.
 func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
+	if was := k.api.pod.Status.Phase; terminal(was) { // it stays
+		return was
+	}
 	running, waiting, stopped, succeeded, comes := 0, 0, 0, 0, false
 	for c := len(k.pod.Init); c < len(k.all); c++ {
 		cs := k.find(s, c)

@@ -14,27 +14,54 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-func anyPod(t *rapid.T) simulator.Pod {
+// regularPod draws a Pod of regular containers with exec hooks and probes.
+func regularPod(t *rapid.T) simulator.Pod {
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	hook := func(name string) simulator.Handler {
+		if flag(name) {
+			return simulator.Exec
+		}
+		return simulator.None
+	}
+	probe := func(name string) *simulator.Probe {
+		if flag(name) {
+			return &simulator.Probe{}
+		}
+		return nil
+	}
 	p := simulator.Pod{
 		Policy: rapid.SampledFrom([]corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}).Draw(t, "policy"),
 		Grace:  rapid.IntRange(2, 4).Draw(t, "grace"),
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "containers") {
-		p.Containers = append(p.Containers, simulator.Container{
-			Name: fmt.Sprintf("container%d", i+1), PostStart: flag("postStart"), PreStop: flag("preStop"),
-			Startup: flag("startup"), Readiness: flag("readiness"), Liveness: flag("liveness"),
-			HookFails: flag("hook fails"), LivenessFails: flag("liveness fails"), Exits: flag("exits"),
-		})
+		c := simulator.Container{
+			Name: fmt.Sprintf("container%d", i+1), PostStart: hook("postStart"), PreStop: hook("preStop"),
+			Startup: probe("startup"), Readiness: probe("readiness"), Liveness: probe("liveness"),
+			HookFails: flag("hook fails"), LivenessFails: flag("liveness fails"), Exits: flag("exits"), Deaf: flag("deaf"),
+		}
+		if c.Startup != nil && c.Readiness == nil {
+			// The model does not know yet that ready follows started in a later
+			// update, R51.
+			c.Readiness = &simulator.Probe{}
+		}
+		if p.Policy == corev1.RestartPolicyNever {
+			// Nor that a Pod in which nothing is left to run is stopped as a whole,
+			// also where probes have failed, R7.
+			c.LivenessFails, c.Startup = false, nil
+		}
+		p.Containers = append(p.Containers, c)
 	}
 	return p
 }
 
+func choices(t *rapid.T) simulator.Chooser {
+	return func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
+}
+
 // simulate draws a Pod, a kubelet and a run of it.
 func simulate(t *rapid.T) (*corev1.Pod, reference.Kubelet, *trace.Trace) {
-	p := anyPod(t)
-	minor := rapid.IntRange(28, 37).Draw(t, "minor")
-	tr := simulator.Run(p, minor, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
+	p := regularPod(t)
+	tr := simulator.Run(p, rapid.SampledFrom(simulator.Versions()).Draw(t, "version"), choices(t))
 	k, err := reference.ParseKubelet(tr.Header.Kubelet)
 	assert.NilError(t, err)
 	return p.Manifest(), k, tr
@@ -94,9 +121,9 @@ func TestEveryLogIsAccepted(t *testing.T) {
 func TestHookInBackgroundIsRefused(t *testing.T) {
 	shown := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := anyPod(t)
-		p.HookInBackground = true
-		tr := simulator.Run(p, 37, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
+		p := regularPod(t)
+		p.Faults.HookInBackground = true
+		tr := simulator.Run(p, "v1.37.2", choices(t))
 		order := map[string]int{}
 		for i, c := range p.Containers {
 			order[c.Name] = i

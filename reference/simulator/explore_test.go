@@ -1,0 +1,242 @@
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+func neverPod(containers ...Container) Pod {
+	return Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: containers}
+}
+
+// short writes the logs of a set with one word for a line, so that a test can
+// name them: "a" is the begin of main a, "A" its end, "h" and "H" are those of
+// its postStart hook, "p" and "P" of its preStop hook, "t" is TERM.
+func short(logs map[string]bool) []string {
+	words := strings.NewReplacer(
+		" / main: begin", "", " / main: end 0", "=", " / main: signal TERM", "!",
+		" / post start hook: begin", "+", " / post start hook: end 0", "+=", " / post start hook: end 1", "+x",
+		" / pre stop hook: begin", "-", " / pre stop hook: end 0", "-=",
+		" / readiness probe: end 0", "r", " / liveness probe: end 1", "lx", " / liveness probe: end 0", "l", " / startup probe: end 0", "s",
+		"#0", "", "#1", "1", "\n", " ")
+	var list []string
+	for log := range logs {
+		list = append(list, words.Replace(log))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// The logs of the smallest Pods can be listed by hand. In the names of lines
+// "a" is the begin of main a, "a=" its end, "a!" its TERM; "a+" and "a+=" are
+// begin and end of its postStart hook, "a-" and "a-=" of its preStop hook; "a1"
+// is the begin of its second instance.
+func TestSmallestPods(t *testing.T) {
+	hook := Container{Name: "a", PostStart: Exec}
+	for _, test := range []struct {
+		name string
+		pod  Pod
+		o    Options
+		want []string
+	}{
+		// One process that never ends has one line.
+		{"one container", neverPod(Container{Name: "a"}), Options{}, []string{"", "a"}},
+		{"one that exits", neverPod(Container{Name: "a", Exits: true}), Options{}, []string{"", "a", "a a="}},
+		// TERM may be told or not, and the process may end of it or not. After
+		// its end a process writes nothing.
+		{"one that is deleted", neverPod(Container{Name: "a"}), Options{Deletion: true}, []string{"", "a", "a a!", "a a! a=", "a a="}},
+		// The starts are in order, the first lines are not: R8, R22.
+		{"two containers", neverPod(Container{Name: "a"}, Container{Name: "b"}), Options{}, []string{"", "a", "a b", "b", "b a"}},
+		// The hook's lines are in order and b comes behind them; a comes anywhere.
+		{"a hook blocks", neverPod(hook, Container{Name: "b"}), Options{}, []string{
+			"",
+			"a", "a a+", "a a+ a+=", "a a+ a+= b",
+			"a+", "a+ a", "a+ a a+=", "a+ a a+= b",
+			"a+ a+=", "a+ a+= a", "a+ a+= a b",
+			"a+ a+= b", "a+ a+= b a",
+		}},
+		// A hook that has failed: a gets TERM, may tell it, may end; b comes when
+		// a has died, told or not, R9, R21. Before the end of the hook all is as
+		// above. After b nothing of a comes any more.
+		{"a hook fails", neverPod(Container{Name: "a", PostStart: Exec, HookFails: true}, Container{Name: "b"}), Options{}, append([]string{
+			"a a+ a+x", "a a+ a+x a!", "a a+ a+x a! a=", "a a+ a+x a! a= b", "a a+ a+x a! b", "a a+ a+x a=", "a a+ a+x a= b", "a a+ a+x b",
+			"a+ a a+x", "a+ a a+x a!", "a+ a a+x a! a=", "a+ a a+x a! a= b", "a+ a a+x a! b", "a+ a a+x a=", "a+ a a+x a= b", "a+ a a+x b",
+			"a+ a+x", "a+ a+x b",
+			"a+ a+x a", "a+ a+x a a!", "a+ a+x a a! a=", "a+ a+x a a! a= b", "a+ a+x a a! b", "a+ a+x a a=", "a+ a+x a a= b", "a+ a+x a b",
+		}, []string{
+			"",
+			"a", "a a+", "a a+ a+=", "a a+ a+= b",
+			"a+", "a+ a", "a+ a a+=", "a+ a a+= b",
+			"a+ a+=", "a+ a+= a", "a+ a+= a b",
+			"a+ a+= b", "a+ a+= b a",
+		}...)},
+		// preStop comes only when the Pod is killed; TERM only behind its end.
+		// The first line of main may come at any time, or never, R76.
+		{"preStop", neverPod(Container{Name: "a", PreStop: Exec}), Options{Deletion: true}, []string{
+			"",
+			"a", "a a-", "a a- a-=", "a a- a-= a!", "a a- a-= a! a=", "a a- a-= a=",
+			"a-", "a- a", "a- a a-=", "a- a a-= a!", "a- a a-= a! a=", "a- a a-= a=",
+			"a- a-=", "a- a-= a", "a- a-= a a!", "a- a-= a a! a=", "a- a-= a a=",
+		}},
+		// An exit is followed by the second instance; a third would show run 2.
+		{"a restart", Pod{Policy: corev1.RestartPolicyAlways, Containers: []Container{{Name: "a", Exits: true}}}, Options{},
+			[]string{"", "a", "a a=", "a a= a1", "a a= a1 a1="}},
+		// b waits for the end of the init container, R61.
+		{"an init container", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "i"}}, Containers: []Container{{Name: "b"}}}, Options{},
+			[]string{"", "i", "i i=", "i i= b"}},
+		// b waits for the start of the sidecar, not for its first line, R60.
+		{"a sidecar", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true}}, Containers: []Container{{Name: "b"}}}, Options{},
+			[]string{"", "b", "b s", "s", "s b"}},
+		// At the end of b the sidecar is stopped, R74.
+		{"a sidecar at the end", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true}}, Containers: []Container{{Name: "b", Exits: true}}}, Options{},
+			[]string{
+				"", "b", "b b=", "b b= s", "b b= s s!", "b b= s s! s=", "b b= s s=", "b s", "b s b=", "b s b= s!", "b s b= s! s=", "b s b= s=",
+				"s", "s b", "s b b=", "s b b= s!", "s b b= s! s=", "s b b= s=",
+			}},
+		// Its startup probe holds b back; the probe comes in any order with the
+		// first line of main, but after the hook.
+		{"a sidecar with a startup probe", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true, Startup: &Probe{}}}, Containers: []Container{{Name: "b"}}}, Options{},
+			[]string{"", "s", "s ss", "s ss b", "ss", "ss b", "ss b s", "ss s", "ss s b"}},
+		// No probe before the end of the sync, R47: not before the hook of b.
+		{"a readiness probe", neverPod(Container{Name: "a", Readiness: &Probe{}}, withHook("b")), Options{}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			logs := Logs(test.pod, test.o, 20)
+			if test.want != nil {
+				slices.Sort(test.want)
+				assert.DeepEqual(t, short(logs), test.want)
+			}
+			n := 0
+			for _, m := range Count(test.pod, test.o, 20) {
+				n += m
+			}
+			assert.Equal(t, n, len(logs))
+			if test.name == "a readiness probe" {
+				// a, b, b+ < b+= < ar, with a and b anywhere: of 5 lines with that
+				// chain of 3 there are 5!/3! = 20 whole logs.
+				whole := 0
+				for _, log := range short(logs) {
+					assert.Assert(t, !strings.Contains(log, "ar") || strings.Index(log, "b+=") >= 0 && strings.Index(log, "b+=") < strings.Index(log, "ar"), log)
+					if len(strings.Fields(log)) == 5 {
+						whole++
+					}
+				}
+				assert.Equal(t, whole, 20)
+			}
+		})
+	}
+}
+
+func withHook(name string) Container { return Container{Name: name, PostStart: Exec} }
+
+// The order at the end of a Pod with two sidecars: the later one is stopped
+// first, R81, unless the grace period is used up.
+func TestSidecarsInReverse(t *testing.T) {
+	p := Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true}, {Name: "u", Sidecar: true}}, Containers: []Container{{Name: "b"}}}
+	wrong := func(o Options) (n int) {
+		for _, log := range short(Logs(p, o, 6)) {
+			if s, b := strings.Index(log, "s!"), strings.LastIndex(log, "b="); s >= 0 && b > s {
+				n++
+			}
+			if s, u := strings.Index(log, "s!"), strings.LastIndex(log, "u="); s >= 0 && u > s {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Equal(t, wrong(Options{Deletion: true}), 0)
+	assert.Assert(t, wrong(Options{Deletion: true, GraceEnds: true}) > 0)
+}
+
+// Whatever a run in time writes down, some schedule without time can write:
+// the two readings of the rules agree.
+func TestRunsAreExplored(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	choose := func(n int) int { return r.IntN(n) }
+	lines := 0
+	for range 300 {
+		version := Versions()[choose(len(Versions()))]
+		p := tinyPod(version, choose)
+		tr := Run(p, version, choose)
+		s := Explore(p, Options{Version: version, Deletion: true, GraceEnds: true, KillGraceEnds: true, Runs: 3, Codes: []int{0, 1, 2, 143}})
+		once := map[string]bool{}
+		for _, e := range tr.Entries {
+			if e.Log == nil {
+				continue
+			}
+			l, err := trace.ParseLine(*e.Log)
+			assert.NilError(t, err)
+			if l.Mark.Kind == trace.Tick {
+				continue
+			}
+			if l.Actor == trace.PreStop && l.Mark.Kind == trace.End {
+				l.Mark.N = 0 // how it ends makes no difference, R80
+			}
+			if l.Run >= 3 {
+				break
+			}
+			if l.Actor.IsProbe() { // the first of each kind that a run has
+				id := fmt.Sprint(l.Container, l.Run, l.Actor)
+				if once[id] {
+					continue
+				}
+				once[id] = true
+			}
+			next := s.After(l.String())
+			if next == nil {
+				t.Fatalf("%v is not explored; only %q\n%s", l, s.Lines(), tell(t, p, tr))
+			}
+			s = next
+			lines++
+		}
+	}
+	assert.Assert(t, lines > 1500, "%d lines", lines)
+}
+
+// tinyPod draws a Pod that both readings know: exec only, thresholds that one
+// run does not reach unless they are 1.
+func tinyPod(version string, choose Chooser) Pod {
+	flag := func() bool { return choose(2) == 1 }
+	hook := func() Handler { return Handler(choose(2)) }
+	p := Pod{Policy: []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}[choose(3)], Grace: 1 + choose(3)}
+	container := func(name string) Container {
+		c := Container{Name: name, Exits: flag(), PostStart: hook(), PreStop: hook(), HookFails: choose(4) == 0, Deaf: choose(4) == 0}
+		return c
+	}
+	if choose(2) == 0 {
+		p.Init = []Container{{Name: "i", Exits: flag()}}
+		if parseRelease(version).sidecars() && flag() {
+			p.Init[0] = container("s")
+			p.Init[0].Sidecar = true
+		}
+	}
+	for _, name := range []string{"a", "b"}[:1+choose(2)] {
+		c := container(name)
+		if flag() {
+			c.Readiness = &Probe{}
+		}
+		p.Containers = append(p.Containers, c)
+	}
+	return p
+}
+
+// The lines of a set are what After accepts, and nothing else.
+func TestSets(t *testing.T) {
+	s := Explore(neverPod(Container{Name: "a", PostStart: Exec}), Options{Deletion: true})
+	assert.DeepEqual(t, s.Lines(), []string{"a#0 / main: begin", "a#0 / post start hook: begin"})
+	assert.Assert(t, s.After("a#0 / main: end 0") == nil)
+	a := s.After("a#0 / main: begin").After("a#0 / post start hook: begin")
+	b := s.After("a#0 / post start hook: begin").After("a#0 / main: begin")
+	assert.Equal(t, a.Key(), b.Key())
+	assert.Assert(t, a.Key() != s.Key())
+	assert.DeepEqual(t, slices.Collect(maps.Keys(Logs(neverPod(Container{Name: "a"}), Options{}, 0))), []string{""})
+}

@@ -1,0 +1,445 @@
+package simulator
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// These properties hold for every trace of a correct kubelet by the rules
+// alone. They are checked on the traces themselves, without the model, so that
+// the simulator can be trusted before it judges.
+
+// story is a trace taken apart.
+type story struct {
+	pod   Pod
+	tr    *trace.Trace
+	lines []trace.Line
+	index map[string]int // of containers, in the order of the spec
+}
+
+func anyStory(t *rapid.T) *story {
+	choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
+	version := rapid.SampledFrom(Versions()).Draw(t, "version")
+	p := Draw(version, choose)
+	return tell(t, p, Run(p, version, choose))
+}
+
+func tell(t assert.TestingT, p Pod, tr *trace.Trace) *story {
+	s := &story{pod: p, tr: tr, index: map[string]int{}}
+	for i, c := range p.all() {
+		s.index[c.Name] = i
+	}
+	for _, e := range tr.Entries {
+		if e.Log != nil {
+			l, err := trace.ParseLine(*e.Log)
+			assert.NilError(t, err)
+			s.lines = append(s.lines, l)
+		}
+	}
+	return s
+}
+
+func (s *story) spec(l trace.Line) Container { return s.pod.all()[s.index[l.Container]] }
+func (s *story) regular(l trace.Line) bool   { return s.index[l.Container] >= len(s.pod.Init) }
+
+func (s *story) did(name string) bool {
+	for _, e := range s.tr.Entries {
+		if e.Did != nil && e.Did.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// calm tells that nothing befell the node.
+func (s *story) calm() bool { return !s.did(trace.ActRestart) && !s.did(trace.ActStop) }
+
+// resets tells whether the whole Pod may be restarted by a rule.
+func (s *story) resets() bool {
+	for _, c := range s.pod.all() {
+		for _, r := range c.Rules {
+			if r.All {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *story) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %+v\n", s.tr.Header.Kubelet, s.pod)
+	for _, e := range s.tr.Entries {
+		b.WriteString(e.At.Format("05.000 "))
+		switch {
+		case e.Log != nil:
+			b.WriteString(*e.Log)
+		case e.Event != nil:
+			fmt.Fprintf(&b, "event %s %s: %s", e.Event.Reason, e.Event.FieldPath, e.Event.Message)
+		case e.Did != nil:
+			fmt.Fprintf(&b, "did %s %s", e.Did.Name, e.Did.Param)
+		case e.Pod != nil:
+			fmt.Fprintf(&b, "%s deleted=%t %s", e.Type, e.Pod.DeletionTimestamp != nil, e.Pod.Status.Phase)
+			for _, c := range e.Pod.Status.Conditions {
+				fmt.Fprintf(&b, " %s=%s", c.Type, c.Status)
+			}
+			for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
+				fmt.Fprintf(&b, " | %s#%d", cs.Name, cs.RestartCount)
+				switch {
+				case cs.State.Running != nil:
+					b.WriteString(" running")
+				case cs.State.Terminated != nil:
+					fmt.Fprintf(&b, " exit %d", cs.State.Terminated.ExitCode)
+				case cs.State.Waiting != nil:
+					b.WriteString(" " + cs.State.Waiting.Reason)
+				}
+				fmt.Fprintf(&b, " started=%t ready=%t", cs.Started != nil && *cs.Started, cs.Ready)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// always checks a property of every trace.
+func always(t *testing.T, property func(s *story) error) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		s := anyStory(t)
+		if err := property(s); err != nil {
+			t.Fatalf("%v\n%s", err, s)
+		}
+	})
+}
+
+// Every trace can be written and read again, and its channels are in order.
+func TestTracesAreWellFormed(t *testing.T) {
+	always(t, func(s *story) error {
+		var b bytes.Buffer
+		w, err := trace.NewWriter(&b, s.tr.Header)
+		if err != nil {
+			return err
+		}
+		for _, e := range s.tr.Entries {
+			if err := w.Write(e); err != nil {
+				return err
+			}
+		}
+		again, err := trace.Read(&b)
+		if err != nil {
+			return err
+		}
+		if len(again.Entries) != len(s.tr.Entries) {
+			return fmt.Errorf("%d entries read of %d", len(again.Entries), len(s.tr.Entries))
+		}
+		var last time.Time
+		for n, e := range again.Entries {
+			if e.At.Before(last) {
+				return fmt.Errorf("line %d arrives before the one before it", n+2)
+			}
+			last = e.At
+		}
+		return nil
+	})
+}
+
+// Instances of a container follow each other: no line of one comes after a line
+// of a later one. Each has at most one postStart hook, X13, and one begin.
+func TestInstancesFollowEachOther(t *testing.T) {
+	always(t, func(s *story) error {
+		run, begun := map[string]int{}, map[string]bool{}
+		for _, l := range s.lines {
+			if l.Run < run[l.Container] {
+				return fmt.Errorf("%v comes after run %d", l, run[l.Container])
+			}
+			run[l.Container] = l.Run
+			if l.Mark.Kind == trace.Begin && l.Actor != trace.PreStop {
+				if begun[l.String()] {
+					return fmt.Errorf("%v twice", l)
+				}
+				begun[l.String()] = true
+			}
+		}
+		return nil
+	})
+}
+
+// Two postStart hooks of a Pod never overlap, X16, as long as the kubelet is
+// not restarted.
+func TestHooksNeverOverlap(t *testing.T) {
+	always(t, func(s *story) error {
+		if !s.calm() {
+			return nil
+		}
+		over, current := map[string]bool{}, ""
+		for _, l := range s.lines {
+			if l.Actor != trace.PostStart {
+				continue
+			}
+			id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+			if over[id] {
+				return fmt.Errorf("%v after the hook of %s began", l, current)
+			}
+			if current != "" && current != id {
+				over[current] = true
+			}
+			current = id
+		}
+		return nil
+	})
+}
+
+// X1: the first instance of a regular container comes after the hook of the
+// first instance of one before it, unless that one could not be started at
+// first.
+func TestHookBlocksTheNextContainer(t *testing.T) {
+	always(t, func(s *story) error {
+		for _, c := range s.pod.all() {
+			if c.NoImage || c.NoCreate {
+				return nil
+			}
+		}
+		last := -1
+		for _, l := range s.lines {
+			if !s.regular(l) || l.Run > 0 || !s.calm() {
+				continue
+			}
+			c := s.index[l.Container]
+			if l.Actor == trace.PostStart && c < last {
+				return fmt.Errorf("%v after a line of %s", l, s.pod.all()[last].Name)
+			}
+			last = max(last, c)
+		}
+		return nil
+	})
+}
+
+// X2, X3: nothing of a regular container or of a later init container comes
+// before the init containers have ended with 0, nor before the hook of a
+// sidecar has.
+func TestInitComesFirst(t *testing.T) {
+	always(t, func(s *story) error {
+		if !s.calm() || s.resets() {
+			return nil
+		}
+		done := map[string]bool{}
+		for _, l := range s.lines {
+			for c := range min(s.index[l.Container], len(s.pod.Init)) {
+				before := s.pod.Init[c]
+				if (!before.Sidecar || before.PostStart == Exec || before.PostStart == HTTP) && !done[before.Name] {
+					return fmt.Errorf("%v before %s is done", l, before.Name)
+				}
+			}
+			if l.Mark.Kind == trace.End && l.Mark.N == 0 && (l.Actor == trace.Main && !s.spec(l).Sidecar || l.Actor == trace.PostStart) {
+				done[l.Container] = true
+			}
+		}
+		return nil
+	})
+}
+
+// X5: no readiness or liveness line of an instance before its startup probe has
+// succeeded, if all probes are exec.
+func TestStartupProbeGates(t *testing.T) {
+	always(t, func(s *story) error {
+		if !s.calm() {
+			return nil
+		}
+		started := map[string]bool{}
+		for _, l := range s.lines {
+			c := s.spec(l)
+			id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+			switch {
+			case l.Actor == trace.StartupProbe && l.Mark.N == 0:
+				started[id] = true
+			case c.Startup == nil || started[id]:
+			case l.Actor == trace.ReadinessProbe && !c.Readiness.HTTP, l.Actor == trace.LivenessProbe && !c.Liveness.HTTP:
+				return fmt.Errorf("%v before its startup probe has succeeded", l)
+			}
+		}
+		return nil
+	})
+}
+
+// X6: a preStop hook does not begin after TERM.
+func TestPreStopBeforeTerm(t *testing.T) {
+	always(t, func(s *story) error {
+		if !s.calm() {
+			return nil
+		}
+		signalled := map[string]bool{}
+		for _, l := range s.lines {
+			id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+			if l.Mark.Kind == trace.Signal {
+				signalled[id] = true
+			}
+			if l.Actor == trace.PreStop && l.Mark.Kind == trace.Begin && signalled[id] {
+				return fmt.Errorf("%v after TERM", l)
+			}
+		}
+		return nil
+	})
+}
+
+// X7: a sidecar is not stopped while a regular container still writes, unless
+// at least a second has passed since the whole Pod began to be killed. Only
+// Pods are looked at whose sidecars are killed for no other reason.
+func TestSidecarsLast(t *testing.T) {
+	always(t, func(s *story) error {
+		if !s.calm() || s.resets() {
+			return nil
+		}
+		for _, c := range s.pod.Init {
+			if c.Sidecar && (c.Liveness != nil || c.Startup != nil || c.PostStart != None) {
+				return nil
+			}
+		}
+		begun, stopped := time.Time{}, trace.Line{}
+		for _, e := range s.tr.Entries {
+			if e.Event != nil && e.Event.Reason == "Killing" && strings.HasPrefix(e.Event.Message, "Stopping container") && begun.IsZero() {
+				begun = e.Event.FirstTimestamp.Time
+			}
+		}
+		for _, l := range s.lines {
+			switch {
+			case l.Actor != trace.Main:
+			case s.spec(l).Sidecar && l.Mark.Kind == trace.Signal:
+				stopped = l
+			case s.regular(l) && stopped.Container != "" && !begun.IsZero() && stopped.Time.Before(begun.Add(time.Second)):
+				return fmt.Errorf("%v after %v", l, stopped)
+			}
+		}
+		return nil
+	})
+}
+
+// X9: from the second restart on a container waits at least 10 seconds, if no
+// probe kills it and the kubelet forgets nothing.
+func TestBackOff(t *testing.T) {
+	always(t, func(s *story) error {
+		if !s.calm() || s.resets() {
+			return nil
+		}
+		ended := map[string]time.Time{}
+		for _, l := range s.lines {
+			c := s.spec(l)
+			if l.Actor != trace.Main || c.Liveness != nil || c.Startup != nil {
+				continue
+			}
+			switch l.Mark.Kind {
+			case trace.End:
+				ended[fmt.Sprintf("%s#%d", l.Container, l.Run)] = l.Time
+			case trace.Begin:
+				if at, ok := ended[fmt.Sprintf("%s#%d", l.Container, l.Run-1)]; ok && l.Run > 1 && l.Time.Sub(at) < 10*time.Second {
+					return fmt.Errorf("%v only %v after the end of the one before it", l, l.Time.Sub(at))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// What the watch shows of a container only goes on: its count of restarts never
+// falls, a container ID that has ended does not run again, and a terminal phase
+// stays, X12.
+func TestStatusGoesOn(t *testing.T) {
+	always(t, func(s *story) error {
+		count, over, final := map[string]int32{}, map[string]bool{}, ""
+		for n, e := range s.tr.Entries {
+			if e.Pod == nil {
+				continue
+			}
+			phase := string(e.Pod.Status.Phase)
+			if final != "" && phase != final {
+				return fmt.Errorf("line %d: phase %s after %s", n+2, phase, final)
+			}
+			if terminal(e.Pod.Status.Phase) {
+				final = phase
+			}
+			for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
+				if cs.RestartCount < count[cs.Name] {
+					return fmt.Errorf("line %d: restart count %d of %s after %d", n+2, cs.RestartCount, cs.Name, count[cs.Name])
+				}
+				count[cs.Name] = cs.RestartCount
+				if cs.State.Terminated != nil {
+					over[cs.ContainerID] = true
+				}
+				if cs.State.Running != nil && over[cs.ContainerID] {
+					return fmt.Errorf("line %d: %s runs again", n+2, cs.Name)
+				}
+				c := s.index[cs.Name]
+				if plain := c < len(s.pod.Init) && !s.pod.Init[c].Sidecar; cs.Ready && cs.State.Running == nil && !plain {
+					return fmt.Errorf("line %d: %s is ready and does not run", n+2, cs.Name)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// The runs are as varied as the rules: each of these things happens.
+func TestEverythingHappens(t *testing.T) {
+	seen := map[string]int{}
+	r := rand.New(rand.NewPCG(1, 2))
+	choose := func(n int) int { return r.IntN(n) }
+	for n := range 1500 {
+		version := Versions()[n%len(Versions())]
+		p := Draw(version, choose)
+		s := tell(t, p, Run(p, version, choose))
+		here := map[string]bool{}
+		for _, e := range s.tr.Entries {
+			switch {
+			case e.Event != nil:
+				words := strings.Fields(e.Event.Message)
+				here["event "+e.Event.Reason+" "+words[0]] = true
+			case e.Did != nil:
+				here["did "+e.Did.Name] = true
+			case e.Pod != nil:
+				here["phase "+string(e.Pod.Status.Phase)+" "+e.Pod.Status.Reason] = true
+				here["type "+e.Type] = true
+				for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
+					if cs.State.Waiting != nil {
+						here["waiting "+cs.State.Waiting.Reason] = true
+					}
+				}
+			}
+		}
+		for _, l := range s.lines {
+			kind := "regular"
+			if !s.regular(l) {
+				kind = "init"
+				if s.spec(l).Sidecar {
+					kind = "sidecar"
+				}
+			}
+			here[fmt.Sprintf("%s %s %s", kind, l.Actor, l.Mark.Kind)] = true
+			here[fmt.Sprintf("%s run %d", kind, min(l.Run, 3))] = true
+		}
+		for what := range here {
+			seen[what]++
+		}
+	}
+	for _, what := range []string{
+		"did apply", "did delete", "did restart", "did stop", "type DELETED",
+		"phase Pending ", "phase Running ", "phase Succeeded ", "phase Failed ", "phase Failed Evicted",
+		"waiting ContainerCreating", "waiting PodInitializing", "waiting CrashLoopBackOff", "waiting PostStartHookError",
+		"waiting ErrImagePull", "waiting ImagePullBackOff", "waiting CreateContainerError",
+		"event BackOff Back-off", "event SandboxChanged Pod", "event FailedPostStartHook PostStartHook",
+		"event FailedPreStopHook PreStopHook", "event Killing Stopping", "event Killing killing", "event Killing Container",
+		"event Killing FailedPostStartHook", "event Unhealthy Startup", "event Unhealthy Readiness", "event Unhealthy Liveness",
+		"init run 0", "init run 1", "init run 2", "sidecar run 2", "regular run 2", "regular run 3",
+		"regular main signal", "sidecar main signal", "init main signal", "regular post start hook end", "sidecar post start hook end",
+		"regular pre stop hook end", "sidecar pre stop hook end", "regular startup probe end", "sidecar readiness probe end", "sidecar liveness probe end",
+	} {
+		assert.Check(t, seen[what] > 0, "%s: never seen", what)
+	}
+}

@@ -1,0 +1,394 @@
+package simulator
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+func equal(a, b corev1.PodStatus) bool { return equality.Semantic.DeepEqual(a, b) }
+
+func terminal(phase corev1.PodPhase) bool {
+	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+}
+
+func (k *kubelet) phaseIsTerminal() bool { return k.cached != nil && terminal(k.cached.Phase) }
+
+// fails keeps why the last start of a container failed, R34; "" is a success.
+func (k *kubelet) fails(c int, reason string) {
+	if reason == "" {
+		delete(k.reasons, c)
+	} else {
+		k.reasons[c] = reason
+	}
+}
+
+// find is the status of a container in a Pod's status.
+func (n *node) find(s *corev1.PodStatus, c int) *corev1.ContainerStatus {
+	list := s.ContainerStatuses
+	if !n.isRegular(c) {
+		list = s.InitContainerStatuses
+	}
+	for i := range list {
+		if list[i].Name == n.all[c].Name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func (n *node) apiStatus(c int) *corev1.ContainerStatus {
+	return n.find(n.api.pod.Status.DeepCopy(), c)
+}
+
+func (k *kubelet) cachedStatus(c int) *corev1.ContainerStatus {
+	if k.cached == nil {
+		return nil
+	}
+	return k.find(k.cached, c)
+}
+
+// previous is the status before: of this kubelet, else of the one before it.
+func (k *kubelet) previous(c int) *corev1.ContainerStatus {
+	if k.cached == nil {
+		return k.lastStatus[c]
+	}
+	return k.cachedStatus(c)
+}
+
+// generate computes the Pod's status from what the runtime said, R28 (a), (b),
+// and hands it to the status manager.
+func (k *kubelet) generate(p *proc, v view) {
+	var s corev1.PodStatus
+	for c := range k.all {
+		cs := k.containerStatus(c, v)
+		if k.isRegular(c) {
+			s.ContainerStatuses = append(s.ContainerStatuses, cs)
+		} else {
+			s.InitContainerStatuses = append(s.InitContainerStatuses, cs)
+		}
+	}
+	s.StartTime = k.api.pod.CreationTimestamp.DeepCopy()
+	if v.ready {
+		s.PodIP, s.PodIPs = "10.244.0.5", []corev1.PodIP{{IP: "10.244.0.5"}}
+	}
+	s.Phase = k.phase(&s)
+	if k.over && k.evicted {
+		s.Reason = "Evicted"
+	}
+	k.conditions(&s, v.ready)
+	p.sleep(k.upTo(10)) // R48: tokens are sent before the status is stored
+	k.cached, k.dirty = &s, true
+}
+
+// containerStatus is the status of one container.
+func (k *kubelet) containerStatus(c int, v view) corev1.ContainerStatus {
+	i, started := v.newest[c], false
+	cs := corev1.ContainerStatus{Name: k.all[c].Name, Image: image, Started: &started, RestartCount: int32(max(k.counts[c]-1, 0))}
+	if old := v.exited[c]; old != nil && i != old {
+		cs.LastTerminationState.Terminated = exitOf(old)
+	}
+	if i == nil { // R30
+		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
+		if len(k.pod.Init) > 0 {
+			cs.State.Waiting.Reason = "PodInitializing"
+		}
+		if old := k.resets[c]; old != nil { // R73
+			cs.LastTerminationState.Terminated = exitOf(old)
+			cs.LastTerminationState.Terminated.Reason = "RestartingAllContainers"
+		}
+		if reason := k.reasons[c]; reason != "" { // R34
+			cs.State.Waiting.Reason = reason
+		}
+		return cs
+	}
+	cs.ContainerID, cs.RestartCount = i.id, int32(i.run)
+	switch {
+	case i.running:
+		cs.State.Running = &corev1.ContainerStateRunning{StartedAt: whole(i.startedAt)}
+		started = k.isStarted(c, i)
+		cs.Ready = started && k.isReady(c, i)
+	case k.reasons[c] != "" && k.comesBack(c, i): // R34
+		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: k.reasons[c]}
+		cs.LastTerminationState.Terminated = exitOf(i)
+	default:
+		cs.State.Terminated = exitOf(i)
+		cs.Ready = k.isInit(c) && i.exit == 0 // R36
+	}
+	return cs
+}
+
+func exitOf(i *instance) *corev1.ContainerStateTerminated {
+	t := &corev1.ContainerStateTerminated{ExitCode: int32(i.exit), Reason: "Completed", StartedAt: whole(i.startedAt), FinishedAt: whole(i.finished), ContainerID: i.id}
+	if i.exit != 0 {
+		t.Reason = "Error"
+	}
+	return t
+}
+
+// comesBack tells whether an exited container is going to be started again,
+// R69: never once the Pod is terminating.
+func (k *kubelet) comesBack(c int, i *instance) bool {
+	if k.terminating || k.isInit(c) && i.exit == 0 {
+		return false
+	}
+	return k.restarts(c, i.exit)
+}
+
+// isStarted is R35.
+func (k *kubelet) isStarted(c int, i *instance) bool {
+	if r, known := k.startup[i.id]; known {
+		return r == success
+	}
+	if k.all[c].Startup == nil {
+		return true
+	}
+	old := k.previous(c)
+	if old == nil || old.Started == nil || !*old.Started {
+		return false
+	}
+	if k.pod.Faults.StartedInherited {
+		return true
+	}
+	// After a restart of the kubelet the first status comes before the workers.
+	return old.ContainerID == i.id && (k.workers[workerKey{c, trace.StartupProbe}] == nil || k.v.keepsReady())
+}
+
+// isReady is R36. Whoever has a readiness probe and is not ready is probed at
+// once, R48.
+func (k *kubelet) isReady(c int, i *instance) bool {
+	if k.all[c].Readiness == nil {
+		return true
+	}
+	r, known := k.readiness[i.id]
+	if r == success {
+		return true
+	}
+	if b := k.workers[workerKey{c, trace.ReadinessProbe}]; b != nil {
+		b.trigger = true
+		return false
+	}
+	old := k.previous(c)
+	return !known && old != nil && old.ContainerID == i.id && old.Ready
+}
+
+// hasStarted tells whether any regular container has ever been started.
+func hasStarted(s *corev1.PodStatus) bool {
+	for _, cs := range s.ContainerStatuses {
+		if cs.State.Running != nil || cs.State.Terminated != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// phase is R38, and R85 at the end.
+func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
+	if was := k.api.pod.Status.Phase; terminal(was) { // it stays
+		return was
+	}
+	running, waiting, stopped, succeeded, comes := 0, 0, 0, 0, false
+	for c := len(k.pod.Init); c < len(k.all); c++ {
+		cs := k.find(s, c)
+		exit := cs.State.Terminated
+		switch {
+		case cs.State.Running != nil:
+			running++
+		case exit != nil:
+			stopped++
+			if exit.ExitCode == 0 {
+				succeeded++
+			}
+		case cs.LastTerminationState.Terminated != nil:
+			stopped++
+			exit = cs.LastTerminationState.Terminated
+		default:
+			waiting++
+		}
+		comes = comes || exit != nil && k.restarts(c, int(exit.ExitCode))
+	}
+	if k.over { // R85
+		if succeeded < len(k.pod.Containers) || k.evicted && k.v.keepsFailed() {
+			return corev1.PodFailed
+		}
+		return corev1.PodSucceeded
+	}
+	unfinished := false
+	for c := range k.pod.Init {
+		cs := k.find(s, c)
+		last := cs.LastTerminationState.Terminated
+		switch {
+		case k.isInit(c):
+			exit := cs.State.Terminated
+			if exit == nil && cs.State.Waiting != nil {
+				exit = last
+			}
+			if exit != nil && exit.ExitCode != 0 && !k.restarts(c, int(exit.ExitCode)) {
+				return corev1.PodFailed // R62
+			}
+			if (exit == nil || exit.ExitCode != 0) && (k.v.pendingAgain() || !hasStarted(s)) {
+				unfinished = true
+			}
+		case cs.State.Running != nil:
+			running++
+			unfinished = unfinished || !*cs.Started && !hasStarted(s)
+		case cs.State.Waiting != nil && last == nil:
+			unfinished = unfinished || !hasStarted(s)
+		}
+	}
+	switch {
+	case unfinished || waiting > 0:
+		return corev1.PodPending
+	case running > 0 || comes:
+		return corev1.PodRunning
+	case succeeded == stopped:
+		return corev1.PodSucceeded
+	}
+	return corev1.PodFailed
+}
+
+// conditions is R37 and R39.
+func (k *kubelet) conditions(s *corev1.PodStatus, sandbox bool) {
+	initialised, were := true, false
+	for c := range k.pod.Init {
+		cs := k.find(s, c)
+		initialised = initialised && (k.isInit(c) && cs.Ready || k.isSidecar(c) && *cs.Started)
+	}
+	if k.cached != nil {
+		were = conditionIs(k.cached, corev1.PodInitialized)
+	} else {
+		were = conditionIs(&k.api.pod.Status, corev1.PodInitialized)
+	}
+	initialised = initialised || hasStarted(s) || were && k.v.restartAll()
+	initial := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
+	switch {
+	case s.Phase == corev1.PodSucceeded:
+		initial.Reason = "PodCompleted"
+	case !initialised:
+		initial.Status, initial.Reason = corev1.ConditionFalse, "ContainersNotInitialized"
+	}
+	if k.v.hasReadyToStart() {
+		s.Conditions = append(s.Conditions, k.readyToStart(sandbox))
+	}
+	s.Conditions = append(s.Conditions, initial)
+	s.Conditions = append(s.Conditions, k.readyConditions(s)...)
+	s.Conditions = append(s.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
+}
+
+// readyConditions are Ready and ContainersReady.
+func (k *kubelet) readyConditions(s *corev1.PodStatus) []corev1.PodCondition {
+	var unready []string
+	for c := range k.all {
+		if cs := k.find(s, c); !k.isInit(c) && !cs.Ready {
+			unready = append(unready, cs.Name)
+		}
+	}
+	ready := corev1.PodCondition{Status: corev1.ConditionTrue}
+	switch {
+	case s.Phase == corev1.PodSucceeded:
+		ready.Status, ready.Reason = corev1.ConditionFalse, "PodCompleted"
+	case s.Phase == corev1.PodFailed:
+		ready.Status, ready.Reason = corev1.ConditionFalse, "PodFailed"
+	case len(unready) > 0:
+		ready.Status, ready.Reason = corev1.ConditionFalse, "ContainersNotReady"
+		ready.Message = "containers with unready status: [" + strings.Join(unready, " ") + "]"
+	}
+	containers := ready
+	ready.Type, containers.Type = corev1.PodReady, corev1.ContainersReady
+	return []corev1.PodCondition{ready, containers}
+}
+
+func (k *kubelet) readyToStart(sandbox bool) corev1.PodCondition {
+	c := corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse}
+	switch {
+	case sandbox:
+		c.Status = corev1.ConditionTrue
+	case k.v.Minor >= 37:
+		c.Reason = "PodSandboxNotReady"
+	}
+	return c
+}
+
+func conditionIs(s *corev1.PodStatus, kind corev1.PodConditionType) bool {
+	for _, c := range s.Conditions {
+		if c.Type == kind {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// amend changes the cached status in place, R28 (c), (d).
+func (k *kubelet) amend(f func(s *corev1.PodStatus)) {
+	s := k.cached.DeepCopy()
+	f(s)
+	k.cached, k.dirty = s, true
+}
+
+// sandboxReady is the callback of R39.
+func (k *kubelet) sandboxReady() {
+	k.amend(func(s *corev1.PodStatus) {
+		for i := range s.Conditions {
+			if s.Conditions[i].Type == corev1.PodReadyToStartContainers {
+				s.Conditions[i] = k.readyToStart(true)
+			}
+		}
+	})
+}
+
+// byContainerID is the container of the cached status that has the ID, -1 if
+// there is none.
+func (k *kubelet) byContainerID(id string) int {
+	for c := range k.all {
+		if cs := k.cachedStatus(c); cs != nil && cs.ContainerID == id {
+			return c
+		}
+	}
+	return -1
+}
+
+// setReady publishes a change of readiness, R51.
+func (k *kubelet) setReady(id string, ready bool) {
+	c := k.byContainerID(id)
+	if c < 0 || k.cachedStatus(c).Ready == ready || ready && k.cachedStatus(c).State.Running == nil {
+		return
+	}
+	k.amend(func(s *corev1.PodStatus) {
+		k.find(s, c).Ready = ready
+		for i, old := range s.Conditions {
+			for _, now := range k.readyConditions(s) {
+				if old.Type == now.Type {
+					s.Conditions[i] = now
+				}
+			}
+		}
+	})
+}
+
+// setStarted publishes the verdict of a startup probe; ready follows with the
+// next status, R51.
+func (k *kubelet) setStarted(id string, started bool) {
+	c := k.byContainerID(id)
+	if c < 0 || *k.cachedStatus(c).Started == started || started && k.cachedStatus(c).State.Running == nil {
+		return
+	}
+	k.amend(func(s *corev1.PodStatus) { k.find(s, c).Started = &started })
+}
+
+// publish sends the newest status to the API, late; what comes meanwhile is
+// merged, R29. A terminal phase is held back until everything has stopped, R84.
+func (k *kubelet) publish(p *proc) {
+	for {
+		p.await(func() bool { return k.dirty })
+		p.sleep(k.upTo(150))
+		k.dirty = false
+		s := k.cached.DeepCopy()
+		if old := k.api.pod.Status.Phase; k.pod.May.LatePhase && terminal(s.Phase) && !terminal(old) && (!k.over || !k.terminated && k.oneIn(2)) {
+			s.Phase = old
+		}
+		k.api.patch(*s)
+	}
+}

@@ -149,6 +149,34 @@ func (s *Set) Key() string {
 	return strings.Join(keys, "")
 }
 
+// Situation is one of the things that may be going on after a log, for those who
+// keep sets of them by themselves. Situations can be compared.
+type Situation struct {
+	x  *explorer
+	in state
+}
+
+// Situations returns what may be going on.
+func (s *Set) Situations() []Situation {
+	var all []Situation
+	for st := range s.states {
+		all = append(all, Situation{s.x, st})
+	}
+	return all
+}
+
+// After returns what may be going on after one more line, with all steps that
+// nobody sees.
+func (s Situation) After(line string) []Situation {
+	to := map[state]bool{}
+	s.x.lines(s.in, func(l string, next state) {
+		if l == line {
+			to[next] = true
+		}
+	})
+	return s.x.set(to).Situations()
+}
+
 func (s *Set) next() map[string]map[state]bool {
 	if s.lines == nil {
 		s.lines = map[string]map[state]bool{}

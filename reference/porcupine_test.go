@@ -1,0 +1,134 @@
+package reference_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// porcupine decides whether a history fits a nondeterministic model, whatever
+// the model is. Here it gets the untimed kubelet of the simulator, every hidden
+// step spelled out; each line of a log is an operation that ends before the next
+// one begins.
+func kubeletModel(p simulator.Pod, o simulator.Options) porcupine.Model {
+	states := func(of []simulator.Situation) []any {
+		var all []any
+		for _, s := range of {
+			all = append(all, s)
+		}
+		return all
+	}
+	m := porcupine.NondeterministicModel{
+		Init:  func() []any { return states(simulator.Explore(p, o).Situations()) },
+		Step:  func(state, line, _ any) []any { return states(state.(simulator.Situation).After(line.(string))) },
+		Equal: func(a, b any) bool { return a == b },
+	}
+	return m.ToModel()
+}
+
+func operations(log []string) []porcupine.Operation {
+	var ops []porcupine.Operation
+	for i, line := range log {
+		ops = append(ops, porcupine.Operation{Input: line, Call: int64(2 * i), Return: int64(2*i + 1)})
+	}
+	return ops
+}
+
+// histories are logs of a small Pod: legal ones, and the same with a last line
+// that cannot come there.
+func histories(p simulator.Pod, o simulator.Options, n, lines int) [][]string {
+	random := rand.New(rand.NewPCG(1, 2))
+	alphabet := alphabetOf(p)
+	var all [][]string
+	for len(all) < n {
+		var log []string
+		set := simulator.Explore(p, o)
+		for len(log) < lines {
+			next := set.Lines()
+			if len(next) == 0 {
+				break
+			}
+			line := next[random.IntN(len(next))]
+			log, set = append(log, line), set.After(line)
+		}
+		all = append(all, log)
+		for _, i := range random.Perm(len(alphabet)) {
+			if wrong := append(log[:len(log):len(log)], alphabet[i]); set.After(alphabet[i]) == nil && possible(wrong) {
+				all = append(all, wrong)
+				break
+			}
+		}
+	}
+	return all
+}
+
+func porcupinePod() (simulator.Pod, simulator.Options) {
+	p := simulator.Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: []simulator.Container{
+		{Name: "a", PostStart: simulator.Exec, Exits: true}, {Name: "b", PostStart: simulator.Exec, Exits: true},
+	}}
+	return p, simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
+}
+
+func timed(log []string) *trace.Trace {
+	tr := &trace.Trace{Header: trace.Header{Kubelet: "v1.37.2"}, LogOnly: true}
+	for i, l := range log {
+		text := epoch.Add(time.Duration(i)*15*time.Minute).Format(time.RFC3339) + ": " + l
+		tr.Entries = append(tr.Entries, trace.Entry{Log: &text, Line: i + 1})
+	}
+	return tr
+}
+
+func TestSameVerdictsAsPorcupine(t *testing.T) {
+	p, o := porcupinePod()
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	model, pod := kubeletModel(p, o), p.Manifest()
+	passed, refused := 0, 0
+	for _, log := range histories(p, o, 60, 6) {
+		want := porcupine.CheckOperations(model, operations(log))
+		v := reference.CheckComplete(k, pod, timed(log))
+		assert.Equal(t, v.Outcome == reference.Pass, want, "%s\n%s", strings.Join(log, "\n"), v.Rule)
+		if want {
+			passed++
+		} else {
+			refused++
+		}
+	}
+	assert.Assert(t, passed > 10 && refused > 10, "%d passed, %d refused", passed, refused)
+}
+
+// The same histories, judged by porcupine and by the judge.
+func BenchmarkPorcupine(b *testing.B) {
+	p, o := porcupinePod()
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(b, err)
+	model, pod := kubeletModel(p, o), p.Manifest()
+	all := histories(p, o, 20, 9)
+	traces := make([]*trace.Trace, len(all))
+	for i, log := range all {
+		traces[i] = timed(log)
+	}
+	var porcupines, judge time.Duration
+	for b.Loop() {
+		start := time.Now()
+		for _, log := range all {
+			porcupine.CheckOperations(model, operations(log))
+		}
+		porcupines += time.Since(start)
+		start = time.Now()
+		for _, tr := range traces {
+			reference.CheckComplete(k, pod, tr)
+		}
+		judge += time.Since(start)
+	}
+	b.ReportMetric(float64(porcupines)/float64(judge), "times-as-long")
+}

@@ -109,7 +109,7 @@ func TestReversedLogAgainstOrderedPod(t *testing.T) {
 func TestRecordedWrongKubelet(t *testing.T) {
 	for name, want := range map[string]reference.Verdict{
 		"poststart-blocks":          {Rule: "hooks/poststart-blocks-next", Line: 22, Log: "container1#0 / post start hook: tick 3"},
-		"poststart-blocks-reversed": {Rule: "status/between-syncs", Line: 29, Log: "container1#0 / main: tick 2"},
+		"poststart-blocks-reversed": {Rule: "status/between-syncs", Line: 28, Log: "container1#0 running ready=false; container2#0 running ready=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join("testdata", "background-hook", name)

@@ -72,8 +72,8 @@ func histories(p simulator.Pod, o simulator.Options, n, lines int) [][]string {
 }
 
 func porcupinePod() (simulator.Pod, simulator.Options) {
-	p := simulator.Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: []simulator.Container{
-		{Name: "a", PostStart: simulator.Exec, Exits: true}, {Name: "b", PostStart: simulator.Exec, Exits: true},
+	p := simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []simulator.Container{
+		{Name: "a", PostStart: simulator.Exec, Readiness: &simulator.Probe{}, Exits: true},
 	}}
 	return p, simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
 }
@@ -93,7 +93,7 @@ func TestSameVerdictsAsPorcupine(t *testing.T) {
 	assert.NilError(t, err)
 	model, pod := kubeletModel(p, o), p.Manifest()
 	passed, refused := 0, 0
-	for _, log := range histories(p, o, 60, 6) {
+	for _, log := range histories(p, o, 40, 6) {
 		want := porcupine.CheckOperations(model, operations(log))
 		v := reference.CheckComplete(k, pod, timed(log))
 		assert.Equal(t, v.Outcome == reference.Pass, want, "%s\n%s", strings.Join(log, "\n"), v.Rule)
@@ -112,7 +112,7 @@ func BenchmarkPorcupine(b *testing.B) {
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(b, err)
 	model, pod := kubeletModel(p, o), p.Manifest()
-	all := histories(p, o, 20, 9)
+	all := histories(p, o, 20, 6)
 	traces := make([]*trace.Trace, len(all))
 	for i, log := range all {
 		traces[i] = timed(log)

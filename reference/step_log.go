@@ -156,6 +156,10 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	if r.asksOldInstance(&s, i, l.Actor) {
 		return r.same(s), nil
 	}
+	if c := &s.c[i]; c.kill == byHook {
+		// It is stopped within the sync that started it.
+		return nil, deny(ruleAfterSync, cause{c.killed.obs, ruleAfterSync})
+	}
 	if l.Actor != trace.StartupProbe && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && x.started == 0 && !r.ev.logGap {
 		return nil, because(deny(ruleStartupGates), "no startup probe of this instance has succeeded by then")
 	}
@@ -178,7 +182,23 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.isRegular(i) || !c.first) {
 		return r.same(s), nil
 	}
-	return r.instanceDone(s, i, n, ruleAfterSync)
+	states, d := r.instanceDone(s, i, n, ruleAfterSync)
+	return r.outlived(states, d, i, n, ruleAfterSync)
+}
+
+// outlived drops the states in which the sync that started container i has
+// ended by observation n, but its hook only by dying with it.
+func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]state, *denial) {
+	var next []state
+	for _, t := range states {
+		if t.c[i].gone != at(n, rule) {
+			next = append(next, t)
+			continue
+		}
+		x := r.seenOf(&t, i)
+		d = firstOf(d, because(deny(rule, cause{max(x.hookBegin, x.first), rule}), "the postStart hook of container %s has not ended", r.p.containers[i].name))
+	}
+	return next, d
 }
 
 // asksOldInstance reports whether a probe may be one that was meant for the

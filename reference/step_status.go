@@ -118,6 +118,9 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 			r.ended(&t, i, cs, n)
 		}
 		after, d := r.instanceDone(t, i, n, ruleBetweenSyncs)
+		if rank%3 == 1 {
+			after, d = r.outlived(after, d, i, n, ruleBetweenSyncs)
+		}
 		next, first = append(next, after...), firstOf(first, d)
 	}
 	if len(next) == 0 {

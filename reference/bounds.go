@@ -89,14 +89,14 @@ func (r *reading) backoff(run int32) time.Duration {
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
 	l := &r.ob(n).log
-	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 {
+	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
 	runs := r.h[i].runs
 	counted := int32(1)
 	for k := len(runs) - 1; k > 0; k-- {
 		a, b := &runs[k-1], &runs[k]
-		if a.run+1 != b.run || r.written(int(b.first)-1).Sub(r.written(int(a.first)-1)) > backoffForget-patience {
+		if a.run+1 != b.run || a.failing != 0 || r.written(int(b.first)-1).Sub(r.written(int(a.first)-1)) > backoffForget-patience {
 			break
 		}
 		counted++

@@ -80,7 +80,7 @@ func (r *reading) seenOf(s *state, i int) *seen { return r.h[i].at(s.c[i].run) }
 // observation n. It returns every way to get there.
 func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 	c := &s.c[i]
-	if s.ending.known() && (c.kill == byEnding || c.gone.known() || r.seenOf(&s, i).last >= s.ending.obs) {
+	if s.ending.known() && (c.kill == byEnding || c.fresh && c.gone.known() || r.seenOf(&s, i).last >= s.ending.obs) {
 		// Otherwise it was started before, and its first line came late.
 		return nil, deny(ruleNoStart, s.ending)
 	}
@@ -395,15 +395,18 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 }
 
 // free forces the worker to be free for a start of container i: no postStart
-// hook of another container runs. The second state, where there is one, has
-// the start come before those hooks began, unseen until now; a hook of
-// container i was over by then, for the cause returned with it. The state is
-// the caller's own.
+// hook of another container runs, and none is being stopped by a sync. The
+// second state, where there is one, has the start come before all that, unseen
+// until now; a hook of container i was over by then, for the cause returned with
+// it. The state is the caller's own.
 func (r *reading) free(s state, i, n int) (after state, before *state, by cause) {
 	early, possible := s.clone(), true
-	r.killed(&s, i, n, ruleBlocksNext)
 	for j := range s.c {
 		x := r.seenOf(&s, j)
+		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() {
+			by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
+			possible = possible && r.h[i].newest().last < c.killed.obs
+		}
 		if j == i || x.hookFirst == 0 || s.c[j].fresh || s.c[j].returned.known() || s.c[j].gone.known() {
 			continue
 		}
@@ -411,6 +414,7 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 		possible = possible && r.h[i].newest().last < x.first
 		r.settle(&s, j, n, ruleBlocksNext)
 	}
+	r.killed(&s, i, n, ruleBlocksNext)
 	if by.known() && possible {
 		before = &early
 	}

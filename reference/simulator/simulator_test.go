@@ -96,6 +96,21 @@ func TestEveryRunIsAccepted(t *testing.T) {
 	})
 }
 
+// So it does for Pods of every kind, whatever befalls them.
+func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		version := rapid.SampledFrom(simulator.Versions()).Draw(t, "version")
+		p := simulator.Draw(version, choices(t))
+		tr := simulator.Run(p, version, choices(t))
+		k, err := reference.ParseKubelet(version)
+		assert.NilError(t, err)
+		v := reference.Check(k, p.Manifest(), tr)
+		if v.Outcome != reference.Pass && !(v.Outcome == reference.Inconclusive && tr.Logs() == 0) {
+			t.Fatalf("%s\n%+v\n%s", v.Text(), p, file(t, tr))
+		}
+	})
+}
+
 // The log alone is accepted as well.
 func TestEveryLogIsAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

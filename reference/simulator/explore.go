@@ -391,7 +391,9 @@ func (x *explorer) environment(s state, next func(state)) {
 		if i.main == ended { // it exits some time after its last line
 			die(i.failed)
 		}
-		if i.term && i.main != ended || x.o.Crashes { // of TERM, of KILL, or just so
+		// Of TERM; of KILL, which may also come between the last line and the exit;
+		// or just so.
+		if i.term && (i.main != ended || x.o.KillGraceEnds) || x.o.Crashes {
 			die(true)
 		}
 		if x.o.Crashes {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/podorder/podorder/reference/trace"
@@ -110,280 +111,274 @@ func (s *story) String() string {
 	return b.String()
 }
 
-// always checks a property of every trace.
-func always(t *testing.T, property func(s *story) error) {
-	t.Helper()
+// properties are what holds for every trace.
+var properties = map[string]func(s *story) error{
+	"the trace is well formed":              (*story).wellFormed,
+	"instances follow each other":           (*story).instancesFollow,
+	"hooks never overlap":                   (*story).hooksNeverOverlap,
+	"a hook blocks the next container":      (*story).hookBlocks,
+	"init containers and sidecars go first": (*story).initComesFirst,
+	"the startup probe gates":               (*story).startupGates,
+	"preStop before TERM":                   (*story).preStopBeforeTerm,
+	"sidecars last":                         (*story).sidecarsLast,
+	"back-off":                              (*story).backOff,
+	"the status goes on":                    (*story).statusGoesOn,
+}
+
+func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anyStory(t)
-		if err := property(s); err != nil {
-			t.Fatalf("%v\n%s", err, s)
+		for name, holds := range properties {
+			if err := holds(s); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, s)
+			}
 		}
 	})
 }
 
 // Every trace can be written and read again, and its channels are in order.
-func TestTracesAreWellFormed(t *testing.T) {
-	always(t, func(s *story) error {
-		var b bytes.Buffer
-		w, err := trace.NewWriter(&b, s.tr.Header)
-		if err != nil {
+func (s *story) wellFormed() error {
+	var b bytes.Buffer
+	w, err := trace.NewWriter(&b, s.tr.Header)
+	if err != nil {
+		return err
+	}
+	for _, e := range s.tr.Entries {
+		if err := w.Write(e); err != nil {
 			return err
 		}
-		for _, e := range s.tr.Entries {
-			if err := w.Write(e); err != nil {
-				return err
-			}
+	}
+	again, err := trace.Read(&b)
+	if err != nil {
+		return err
+	}
+	if len(again.Entries) != len(s.tr.Entries) {
+		return fmt.Errorf("%d entries read of %d", len(again.Entries), len(s.tr.Entries))
+	}
+	var last time.Time
+	for n, e := range again.Entries {
+		if e.At.Before(last) {
+			return fmt.Errorf("line %d arrives before the one before it", n+2)
 		}
-		again, err := trace.Read(&b)
-		if err != nil {
-			return err
-		}
-		if len(again.Entries) != len(s.tr.Entries) {
-			return fmt.Errorf("%d entries read of %d", len(again.Entries), len(s.tr.Entries))
-		}
-		var last time.Time
-		for n, e := range again.Entries {
-			if e.At.Before(last) {
-				return fmt.Errorf("line %d arrives before the one before it", n+2)
-			}
-			last = e.At
-		}
-		return nil
-	})
+		last = e.At
+	}
+	return nil
 }
 
 // Instances of a container follow each other: no line of one comes after a line
 // of a later one. Each has at most one postStart hook, X13, and one begin.
-func TestInstancesFollowEachOther(t *testing.T) {
-	always(t, func(s *story) error {
-		run, begun := map[string]int{}, map[string]bool{}
-		for _, l := range s.lines {
-			if l.Run < run[l.Container] {
-				return fmt.Errorf("%v comes after run %d", l, run[l.Container])
-			}
-			run[l.Container] = l.Run
-			if l.Mark.Kind == trace.Begin && l.Actor != trace.PreStop {
-				if begun[l.String()] {
-					return fmt.Errorf("%v twice", l)
-				}
-				begun[l.String()] = true
-			}
+func (s *story) instancesFollow() error {
+	run, begun := map[string]int{}, map[string]bool{}
+	for _, l := range s.lines {
+		if l.Run < run[l.Container] {
+			return fmt.Errorf("%v comes after run %d", l, run[l.Container])
 		}
-		return nil
-	})
+		run[l.Container] = l.Run
+		if l.Mark.Kind == trace.Begin && l.Actor != trace.PreStop {
+			if begun[l.String()] {
+				return fmt.Errorf("%v twice", l)
+			}
+			begun[l.String()] = true
+		}
+	}
+	return nil
 }
 
 // Two postStart hooks of a Pod never overlap, X16, as long as the kubelet is
 // not restarted.
-func TestHooksNeverOverlap(t *testing.T) {
-	always(t, func(s *story) error {
-		if !s.calm() {
-			return nil
-		}
-		over, current := map[string]bool{}, ""
-		for _, l := range s.lines {
-			if l.Actor != trace.PostStart {
-				continue
-			}
-			id := fmt.Sprintf("%s#%d", l.Container, l.Run)
-			if over[id] {
-				return fmt.Errorf("%v after the hook of %s began", l, current)
-			}
-			if current != "" && current != id {
-				over[current] = true
-			}
-			current = id
-		}
+func (s *story) hooksNeverOverlap() error {
+	if !s.calm() {
 		return nil
-	})
+	}
+	over, current := map[string]bool{}, ""
+	for _, l := range s.lines {
+		if l.Actor != trace.PostStart {
+			continue
+		}
+		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+		if over[id] {
+			return fmt.Errorf("%v after the hook of %s began", l, current)
+		}
+		if current != "" && current != id {
+			over[current] = true
+		}
+		current = id
+	}
+	return nil
 }
 
 // X1: the first instance of a regular container comes after the hook of the
 // first instance of one before it, unless that one could not be started at
 // first.
-func TestHookBlocksTheNextContainer(t *testing.T) {
-	always(t, func(s *story) error {
-		for _, c := range s.pod.all() {
-			if c.NoImage || c.NoCreate {
-				return nil
-			}
+func (s *story) hookBlocks() error {
+	for _, c := range s.pod.all() {
+		if c.NoImage || c.NoCreate {
+			return nil
 		}
-		last := -1
-		for _, l := range s.lines {
-			if !s.regular(l) || l.Run > 0 || !s.calm() {
-				continue
-			}
-			c := s.index[l.Container]
-			if l.Actor == trace.PostStart && c < last {
-				return fmt.Errorf("%v after a line of %s", l, s.pod.all()[last].Name)
-			}
-			last = max(last, c)
+	}
+	last := -1
+	for _, l := range s.lines {
+		if !s.regular(l) || l.Run > 0 || !s.calm() {
+			continue
 		}
-		return nil
-	})
+		c := s.index[l.Container]
+		if l.Actor == trace.PostStart && c < last {
+			return fmt.Errorf("%v after a line of %s", l, s.pod.all()[last].Name)
+		}
+		last = max(last, c)
+	}
+	return nil
 }
 
 // X2, X3: nothing of a regular container or of a later init container comes
 // before the init containers have ended with 0, nor before the hook of a
 // sidecar has.
-func TestInitComesFirst(t *testing.T) {
-	always(t, func(s *story) error {
-		if !s.calm() || s.resets() {
-			return nil
-		}
-		done := map[string]bool{}
-		for _, l := range s.lines {
-			for c := range min(s.index[l.Container], len(s.pod.Init)) {
-				before := s.pod.Init[c]
-				if (!before.Sidecar || before.PostStart == Exec || before.PostStart == HTTP) && !done[before.Name] {
-					return fmt.Errorf("%v before %s is done", l, before.Name)
-				}
-			}
-			if l.Mark.Kind == trace.End && l.Mark.N == 0 && (l.Actor == trace.Main && !s.spec(l).Sidecar || l.Actor == trace.PostStart) {
-				done[l.Container] = true
-			}
-		}
+func (s *story) initComesFirst() error {
+	if !s.calm() || s.resets() {
 		return nil
-	})
+	}
+	done := map[string]bool{}
+	for _, l := range s.lines {
+		for c := range min(s.index[l.Container], len(s.pod.Init)) {
+			before := s.pod.Init[c]
+			if (!before.Sidecar || before.PostStart == Exec || before.PostStart == HTTP) && !done[before.Name] {
+				return fmt.Errorf("%v before %s is done", l, before.Name)
+			}
+		}
+		if l.Mark.Kind == trace.End && l.Mark.N == 0 && (l.Actor == trace.Main && !s.spec(l).Sidecar || l.Actor == trace.PostStart) {
+			done[l.Container] = true
+		}
+	}
+	return nil
 }
 
 // X5: no readiness or liveness line of an instance before its startup probe has
 // succeeded, if all probes are exec.
-func TestStartupProbeGates(t *testing.T) {
-	always(t, func(s *story) error {
-		if !s.calm() {
-			return nil
-		}
-		started := map[string]bool{}
-		for _, l := range s.lines {
-			c := s.spec(l)
-			id := fmt.Sprintf("%s#%d", l.Container, l.Run)
-			switch {
-			case l.Actor == trace.StartupProbe && l.Mark.N == 0:
-				started[id] = true
-			case c.Startup == nil || started[id]:
-			case l.Actor == trace.ReadinessProbe && !c.Readiness.HTTP, l.Actor == trace.LivenessProbe && !c.Liveness.HTTP:
-				return fmt.Errorf("%v before its startup probe has succeeded", l)
-			}
-		}
+func (s *story) startupGates() error {
+	if !s.calm() {
 		return nil
-	})
+	}
+	started := map[string]bool{}
+	for _, l := range s.lines {
+		c := s.spec(l)
+		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+		switch {
+		case l.Actor == trace.StartupProbe && l.Mark.N == 0:
+			started[id] = true
+		case c.Startup == nil || started[id]:
+		case l.Actor == trace.ReadinessProbe && !c.Readiness.HTTP, l.Actor == trace.LivenessProbe && !c.Liveness.HTTP:
+			return fmt.Errorf("%v before its startup probe has succeeded", l)
+		}
+	}
+	return nil
 }
 
 // X6: a preStop hook does not begin after TERM.
-func TestPreStopBeforeTerm(t *testing.T) {
-	always(t, func(s *story) error {
-		if !s.calm() {
-			return nil
-		}
-		signalled := map[string]bool{}
-		for _, l := range s.lines {
-			id := fmt.Sprintf("%s#%d", l.Container, l.Run)
-			if l.Mark.Kind == trace.Signal {
-				signalled[id] = true
-			}
-			if l.Actor == trace.PreStop && l.Mark.Kind == trace.Begin && signalled[id] {
-				return fmt.Errorf("%v after TERM", l)
-			}
-		}
+func (s *story) preStopBeforeTerm() error {
+	if !s.calm() {
 		return nil
-	})
+	}
+	signalled := map[string]bool{}
+	for _, l := range s.lines {
+		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+		if l.Mark.Kind == trace.Signal {
+			signalled[id] = true
+		}
+		if l.Actor == trace.PreStop && l.Mark.Kind == trace.Begin && signalled[id] {
+			return fmt.Errorf("%v after TERM", l)
+		}
+	}
+	return nil
 }
 
 // X7: a sidecar is not stopped while a regular container still writes, unless
 // at least a second has passed since the whole Pod began to be killed. Only
 // Pods are looked at whose sidecars are killed for no other reason.
-func TestSidecarsLast(t *testing.T) {
-	always(t, func(s *story) error {
-		if !s.calm() || s.resets() {
+func (s *story) sidecarsLast() error {
+	if !s.calm() || s.resets() {
+		return nil
+	}
+	for _, c := range s.pod.Init {
+		if c.Sidecar && (c.Liveness != nil || c.Startup != nil || c.PostStart != None) {
 			return nil
 		}
-		for _, c := range s.pod.Init {
-			if c.Sidecar && (c.Liveness != nil || c.Startup != nil || c.PostStart != None) {
-				return nil
-			}
+	}
+	begun, stopped := time.Time{}, trace.Line{}
+	for _, e := range s.tr.Entries {
+		if e.Event != nil && e.Event.Reason == "Killing" && strings.HasPrefix(e.Event.Message, "Stopping container") && begun.IsZero() {
+			begun = e.Event.FirstTimestamp.Time
 		}
-		begun, stopped := time.Time{}, trace.Line{}
-		for _, e := range s.tr.Entries {
-			if e.Event != nil && e.Event.Reason == "Killing" && strings.HasPrefix(e.Event.Message, "Stopping container") && begun.IsZero() {
-				begun = e.Event.FirstTimestamp.Time
-			}
+	}
+	for _, l := range s.lines {
+		switch {
+		case l.Actor != trace.Main:
+		case s.spec(l).Sidecar && l.Mark.Kind == trace.Signal:
+			stopped = l
+		case s.regular(l) && stopped.Container != "" && !begun.IsZero() && stopped.Time.Before(begun.Add(time.Second)):
+			return fmt.Errorf("%v after %v", l, stopped)
 		}
-		for _, l := range s.lines {
-			switch {
-			case l.Actor != trace.Main:
-			case s.spec(l).Sidecar && l.Mark.Kind == trace.Signal:
-				stopped = l
-			case s.regular(l) && stopped.Container != "" && !begun.IsZero() && stopped.Time.Before(begun.Add(time.Second)):
-				return fmt.Errorf("%v after %v", l, stopped)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // X9: from the second restart on a container waits at least 10 seconds, if no
 // probe kills it and the kubelet forgets nothing.
-func TestBackOff(t *testing.T) {
-	always(t, func(s *story) error {
-		if !s.calm() || s.resets() {
-			return nil
-		}
-		ended := map[string]time.Time{}
-		for _, l := range s.lines {
-			c := s.spec(l)
-			if l.Actor != trace.Main || c.Liveness != nil || c.Startup != nil {
-				continue
-			}
-			switch l.Mark.Kind {
-			case trace.End:
-				ended[fmt.Sprintf("%s#%d", l.Container, l.Run)] = l.Time
-			case trace.Begin:
-				if at, ok := ended[fmt.Sprintf("%s#%d", l.Container, l.Run-1)]; ok && l.Run > 1 && l.Time.Sub(at) < 10*time.Second {
-					return fmt.Errorf("%v only %v after the end of the one before it", l, l.Time.Sub(at))
-				}
-			}
-		}
+func (s *story) backOff() error {
+	if !s.calm() || s.resets() {
 		return nil
-	})
+	}
+	ended := map[string]time.Time{}
+	for _, l := range s.lines {
+		c := s.spec(l)
+		if l.Actor != trace.Main || c.Liveness != nil || c.Startup != nil {
+			continue
+		}
+		switch l.Mark.Kind {
+		case trace.End:
+			ended[fmt.Sprintf("%s#%d", l.Container, l.Run)] = l.Time
+		case trace.Begin:
+			if at, ok := ended[fmt.Sprintf("%s#%d", l.Container, l.Run-1)]; ok && l.Run > 1 && l.Time.Sub(at) < 10*time.Second {
+				return fmt.Errorf("%v only %v after the end of the one before it", l, l.Time.Sub(at))
+			}
+		}
+	}
+	return nil
 }
 
 // What the watch shows of a container only goes on: its count of restarts never
 // falls, a container ID that has ended does not run again, and a terminal phase
 // stays, X12.
-func TestStatusGoesOn(t *testing.T) {
-	always(t, func(s *story) error {
-		count, over, final := map[string]int32{}, map[string]bool{}, ""
-		for n, e := range s.tr.Entries {
-			if e.Pod == nil {
-				continue
+func (s *story) statusGoesOn() error {
+	count, over, final := map[string]int32{}, map[string]bool{}, ""
+	for n, e := range s.tr.Entries {
+		if e.Pod == nil {
+			continue
+		}
+		phase := string(e.Pod.Status.Phase)
+		if final != "" && phase != final {
+			return fmt.Errorf("line %d: phase %s after %s", n+2, phase, final)
+		}
+		if terminal(e.Pod.Status.Phase) {
+			final = phase
+		}
+		for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
+			if cs.RestartCount < count[cs.Name] {
+				return fmt.Errorf("line %d: restart count %d of %s after %d", n+2, cs.RestartCount, cs.Name, count[cs.Name])
 			}
-			phase := string(e.Pod.Status.Phase)
-			if final != "" && phase != final {
-				return fmt.Errorf("line %d: phase %s after %s", n+2, phase, final)
+			count[cs.Name] = cs.RestartCount
+			if cs.State.Terminated != nil {
+				over[cs.ContainerID] = true
 			}
-			if terminal(e.Pod.Status.Phase) {
-				final = phase
+			if cs.State.Running != nil && over[cs.ContainerID] {
+				return fmt.Errorf("line %d: %s runs again", n+2, cs.Name)
 			}
-			for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
-				if cs.RestartCount < count[cs.Name] {
-					return fmt.Errorf("line %d: restart count %d of %s after %d", n+2, cs.RestartCount, cs.Name, count[cs.Name])
-				}
-				count[cs.Name] = cs.RestartCount
-				if cs.State.Terminated != nil {
-					over[cs.ContainerID] = true
-				}
-				if cs.State.Running != nil && over[cs.ContainerID] {
-					return fmt.Errorf("line %d: %s runs again", n+2, cs.Name)
-				}
-				c := s.index[cs.Name]
-				if plain := c < len(s.pod.Init) && !s.pod.Init[c].Sidecar; cs.Ready && cs.State.Running == nil && !plain {
-					return fmt.Errorf("line %d: %s is ready and does not run", n+2, cs.Name)
-				}
+			c := s.index[cs.Name]
+			if plain := c < len(s.pod.Init) && !s.pod.Init[c].Sidecar; cs.Ready && cs.State.Running == nil && !plain {
+				return fmt.Errorf("line %d: %s is ready and does not run", n+2, cs.Name)
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // The runs are as varied as the rules: each of these things happens.
@@ -442,4 +437,96 @@ func TestEverythingHappens(t *testing.T) {
 	} {
 		assert.Check(t, seen[what] > 0, "%s: never seen", what)
 	}
+}
+
+// Each fault of a kubelet shows in some run, and never in that of a correct
+// one: it writes what a correct one never does, or never what a correct one
+// does.
+func TestFaultsShow(t *testing.T) {
+	fails := func(properties ...func(s *story) error) func(s *story) bool {
+		return func(s *story) bool {
+			for _, holds := range properties {
+				if holds(s) != nil {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	any := func(choose Chooser) Pod { return Draw("v1.37.2", choose) }
+	at := func(s *story, container string, a trace.Actor, kind trace.MarkKind, run int) (time.Time, bool) {
+		for _, l := range s.lines {
+			if l.Container == container && l.Actor == a && l.Mark.Kind == kind && l.Run >= run {
+				return l.Time, true
+			}
+		}
+		return time.Time{}, false
+	}
+	for _, test := range []struct {
+		name    string
+		pod     func(choose Chooser) Pod
+		fault   Faults
+		mark    func(s *story) bool
+		correct bool // the mark is one of a correct kubelet
+		often   bool // the fault does not show each time
+	}{
+		{"hook in background", any, Faults{HookInBackground: true}, fails((*story).hookBlocks, (*story).hooksNeverOverlap, (*story).initComesFirst), false, false},
+		{"started inherited", func(Chooser) Pod {
+			return Pod{Policy: corev1.RestartPolicyAlways, Grace: 3, Seconds: 20, Containers: []Container{{Name: "a", Startup: &Probe{}, Readiness: &Probe{}, Liveness: &Probe{}, LivenessFails: true}}}
+		}, Faults{StartedInherited: true}, fails((*story).startupGates), false, false},
+		{"frozen readiness", func(Chooser) Pod {
+			return Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Containers: []Container{{Name: "a", Readiness: &Probe{}, PreStop: Exec, Deaf: true}}}
+		}, Faults{FrozenReadiness: true}, func(s *story) bool {
+			for _, e := range s.tr.Entries {
+				if e.Did == nil || e.Did.Name != trace.ActDelete {
+					continue
+				}
+				for _, l := range s.lines {
+					if l.Actor == trace.ReadinessProbe && l.Time.After(e.At.Add(500*time.Millisecond)) {
+						return true
+					}
+				}
+			}
+			return false
+		}, true, false},
+		{"waits for the dead", func(Chooser) Pod {
+			return Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Init: []Container{{Name: "s", Sidecar: true}, {Name: "i"}}, Containers: []Container{{Name: "a"}}}
+		}, Faults{WaitsForDead: true}, func(s *story) bool {
+			a, one := at(s, "a", trace.Main, trace.Signal, 0)
+			b, two := at(s, "s", trace.Main, trace.Signal, 0)
+			return one && two && b.Sub(a) < 800*time.Millisecond
+		}, true, false},
+		{"forgets a sidecar", func(Chooser) Pod {
+			return Pod{Policy: corev1.RestartPolicyNever, Grace: 4, Init: []Container{{Name: "s", Sidecar: true, Exits: true, Readiness: &Probe{}}}, Containers: []Container{{Name: "a"}}}
+		}, Faults{ForgetsSidecar: true}, func(s *story) bool {
+			_, probed := at(s, "s", trace.ReadinessProbe, trace.End, 1)
+			return probed
+		}, true, true}, // only where a tick finds the ended instance
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(5, 6))
+			choose := func(n int) int { return r.IntN(n) }
+			marks := map[bool]int{}
+			for range 150 {
+				p := test.pod(choose)
+				marks[false] += count(test.mark(tell(t, p, Run(p, "v1.37.2", choose))))
+				p.Faults = test.fault
+				marks[true] += count(test.mark(tell(t, p, Run(p, "v1.37.2", choose))))
+			}
+			t.Log(marks)
+			assert.Assert(t, marks[!test.correct] > 0)
+			if test.often {
+				assert.Assert(t, 2*marks[test.correct] < marks[!test.correct])
+			} else {
+				assert.Equal(t, marks[test.correct], 0)
+			}
+		})
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

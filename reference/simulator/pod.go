@@ -99,10 +99,10 @@ type Container struct {
 
 	// What the Chooser may let go wrong: a failing or a hanging postStart hook,
 	// a failing startup or liveness probe, a main process that exits, one that
-	// does not end on TERM, an image that is not there at first, a container
-	// that cannot be created at first. An init container exits always; with
-	// Exits it may fail.
-	HookFails, HookHangs, StartupFails, LivenessFails, Exits, Deaf, NoImage, NoCreate bool
+	// does so without its last line, one that does not end on TERM, an image
+	// that is not there at first, a container that cannot be created at first.
+	// An init container exits always; with Exits it may fail.
+	HookFails, HookHangs, StartupFails, LivenessFails, Exits, Crashes, Deaf, NoImage, NoCreate bool
 }
 
 const image = "podorder/recorder:1"
@@ -228,7 +228,7 @@ func Draw(version string, choose Chooser) Pod {
 	p.May.Evict = p.May.Evict && !p.May.RestartKubelet // a new kubelet forgets an eviction that is not published
 	p.Seconds = []int{12, 20, 60}[choose(3)]
 	container := func(name string) Container {
-		c := Container{Name: name, Exits: flag(), NoImage: rarely() && rarely(), NoCreate: rarely() && rarely(), Deaf: rarely()}
+		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: rarely() && rarely(), NoCreate: rarely() && rarely(), Deaf: rarely()}
 		return c
 	}
 	lively := func(c *Container) { // what an init container cannot have, R17

@@ -163,6 +163,10 @@ func (n *node) main(p *proc, i *instance) {
 		if p.awaitUntil(next, func() bool { return i.term && !lost }) {
 			lost = true
 			p.sleep(n.upTo(100))
+			if n.oneIn(8) { // R82: it dies of the signal, and tells nothing
+				n.dies(i, 143)
+				return
+			}
 			n.line(i, trace.Main, trace.Mark{Kind: trace.Signal, N: -1, Signal: "TERM"})
 			if c.Deaf {
 				continue // R82: only KILL ends it
@@ -177,6 +181,10 @@ func (n *node) main(p *proc, i *instance) {
 		if exits {
 			break
 		}
+	}
+	if c.Crashes && n.oneIn(2) { // R82: out of memory, without a last line
+		n.dies(i, 137)
+		return
 	}
 	n.line(i, trace.Main, end(code))
 	i.closed = true

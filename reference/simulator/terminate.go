@@ -78,9 +78,6 @@ func (k *kubelet) order(v view) *turns {
 	later := -1
 	for c := len(k.all) - 1; c >= 0; c-- {
 		t.stopped[c] = !v.runs(c)
-		if k.pod.Faults.WaitsForDead && !k.isRegular(c) {
-			t.stopped[c] = false
-		}
 		if !k.isSidecar(c) {
 			continue
 		}
@@ -91,6 +88,14 @@ func (k *kubelet) order(v view) *turns {
 			t.before[c] = append(t.before[c], later)
 		}
 		later = c
+	}
+	if k.pod.Faults.WaitsForDead {
+		for c := range k.pod.Init {
+			for d := c + 1; d < len(k.pod.Init); d++ {
+				t.before[c] = append(t.before[c], d)
+			}
+			t.stopped[c] = false
+		}
 	}
 	return t
 }

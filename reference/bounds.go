@@ -18,9 +18,8 @@ import (
 const (
 	stampSlack = 100 * time.Millisecond
 	patience   = 15 * time.Second
-	// prompt is the patience for what the kubelet does by itself, without a
-	// runtime: run a probe again, send the next TERM.
-	prompt = 5 * time.Second
+	// prompt is the patience for the next run of a probe, beside its periods.
+	prompt = 8 * time.Second
 )
 
 // minimumGrace is the least time between TERM and KILL
@@ -273,7 +272,7 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	if since == 0 {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > prompt+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > patience+r.slack(n) {
 		return because(deny(ruleSidecarPrompt, cause{since, ruleSidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.containers[i].name, wait)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,10 @@ const maxStates = 4096
 // Check holds the trace against the model of a correct kubelet. The Pod may be
 // the manifest or the object that the API server made of it.
 func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
+	pod, err := withDebug(pod, t)
+	if err != nil {
+		return broken(t, err)
+	}
 	p, v := planFor(k, pod)
 	if v.Outcome != 0 {
 		return v
@@ -315,7 +320,7 @@ func unknownActs(t *trace.Trace) []string {
 
 func known(d *trace.Act) bool {
 	switch d.Name {
-	case trace.ActApply, trace.ActDelete, trace.ActEvict, trace.ActPatch:
+	case trace.ActApply, trace.ActRemove, trace.ActDelete, trace.ActEvict, trace.ActPatch, trace.ActDebug:
 		return true
 	case trace.ActRestart:
 		return d.Target() == "kubelet" || d.Target() == "node"
@@ -325,4 +330,28 @@ func known(d *trace.Act) bool {
 		return d.Target() == "kubelet"
 	}
 	return false
+}
+
+// withDebug returns the Pod with the ephemeral containers that were added to it
+// while it ran.
+func withDebug(pod *corev1.Pod, t *trace.Trace) (*corev1.Pod, error) {
+	if t == nil {
+		return pod, nil
+	}
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		if e.Did == nil || e.Did.Name != trace.ActDebug {
+			continue
+		}
+		var c corev1.EphemeralContainerCommon
+		if err := json.Unmarshal(e.Did.Param, &c); err != nil {
+			return nil, &trace.Error{Line: e.Line, Err: fmt.Errorf("parameter of act %q: %w", e.Did.Name, err)}
+		}
+		if slices.ContainsFunc(pod.Spec.EphemeralContainers, func(have corev1.EphemeralContainer) bool { return have.Name == c.Name }) {
+			continue
+		}
+		pod = pod.DeepCopy()
+		pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: c})
+	}
+	return pod, nil
 }

@@ -55,7 +55,6 @@ const (
 	gateSandboxCondition = "PodReadyToStartContainersCondition"
 	gateRestartRules     = "ContainerRestartRules"
 	gateRestartAll       = "RestartAllContainersOnContainerExits"
-	gateStatusOnRestart  = "ChangeContainerStatusOnKubeletRestart"
 	gateShortBackoff     = "ReduceDefaultCrashLoopBackOffDecay"
 )
 
@@ -67,7 +66,6 @@ var gates = map[string]struct{ since, on int }{
 	gateSandboxCondition: {28, 29},
 	gateRestartRules:     {34, 35},
 	gateRestartAll:       {35, 36},
-	gateStatusOnRestart:  {35, 0},
 	gateShortBackoff:     {33, 0},
 }
 
@@ -122,15 +120,6 @@ func (k Kubelet) killsInParallel() bool { return k.since(38) }
 // termination begins, as those of regular containers always do
 // (pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup).
 func (k Kubelet) sidecarProbesStop() bool { return k.since(38) }
-
-// forgetsOnRestart: a kubelet that is restarted shows containers with probes as
-// not ready and not started until they are probed again
-// (pkg/kubelet/prober/prober_manager.go, isContainerStarted).
-func (k Kubelet) forgetsOnRestart() bool { return !k.since(35) || k.Enabled(gateStatusOnRestart) }
-
-// initFromScratch: a new sandbox that runs the init containers again turns the
-// phase back to Pending (pkg/kubelet/kubelet_pods.go, getPhase).
-func (k Kubelet) initFromScratch() bool { return k.since(32) }
 
 // startupProbeStops: the startup probe stops at once when it has succeeded; up
 // to 1.31 a tick may come before the status says so (pkg/kubelet/prober/worker.go,

@@ -551,7 +551,8 @@ func (r *reading) beginAnew(s state, n int) state {
 	t.synced = cause{}
 	for i := range t.c {
 		if r.p.containers[i].role != ephemeral {
-			t.c[i] = instance{run: s.c[i].run, fresh: true}
+			// One that was created and never ran is not counted by the log.
+			t.c[i] = instance{run: r.h[i].newest().run, fresh: true}
 		}
 	}
 	return t

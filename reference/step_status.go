@@ -56,7 +56,7 @@ func (r *reading) onPod(s state, n int) ([]state, *denial) {
 	}
 	var d *denial
 	states = slices.DeleteFunc(states, func(t state) bool {
-		other := r.together(t, pod)
+		other := r.together(t, pod, n)
 		d = firstOf(d, other)
 		return other != nil
 	})
@@ -89,6 +89,12 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 	rank, run, c := rankOf(cs), cs.RestartCount, &s.c[i]
 	if rank < r.h[i].shown && !r.roundsInTrace() {
 		return nil, because(deny(ruleForward, cause{r.shownAt, ruleForward}), "status of container %s goes back to %s", cs.Name, stateWord(cs))
+	}
+	if run > 0 && r.ev.startFailed[i] || r.roundsInTrace() {
+		// The kubelet counts instances whose start failed, and begins anew with
+		// a new sandbox; the log counts those that ran. What is shown cannot be
+		// told to be of one of them.
+		return []state{s}, nil
 	}
 	if rank%3 == 0 || run < c.run {
 		// It has not been started, or the state is an old one.
@@ -191,8 +197,8 @@ func (r *reading) ended(s *state, i int, cs *corev1.ContainerStatus, n int) {
 	if r.p.containers[i].role == initContainer && end != nil && end.ExitCode == 0 && !c.done.known() {
 		c.done = at(n, ruleInitOnce)
 	}
-	if c.kill != byEnding {
-		return
+	if c.kill != byEnding || r.kubeletRestarted(n) {
+		return // a kubelet that begins anew shows what it finds
 	}
 	for j := range s.c {
 		if o := &s.c[j]; !o.fresh && !o.gone.known() {
@@ -219,7 +225,10 @@ func (r *reading) wholeSync(pod *corev1.Pod, n int) *denial {
 
 // together checks that containers which are stopped with their Pod are shown as
 // terminated together.
-func (r *reading) together(s state, pod *corev1.Pod) *denial {
+func (r *reading) together(s state, pod *corev1.Pod, n int) *denial {
+	if r.kubeletRestarted(n) || r.roundsInTrace() {
+		return nil
+	}
 	var stopped, runs string
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for k := range list {
@@ -279,14 +288,15 @@ func (r *reading) objectFits(pod *corev1.Pod, n int) *denial {
 func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *denial {
 	runs := cs.State.Running != nil
 	if spec.role == initContainer {
-		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited {
+		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited && !r.roundsInTrace() {
 			return because(deny(ruleReady), "status of init container %s says ready while it is %s", cs.Name, stateWord(cs))
 		}
 		return nil
 	}
 	started := cs.Started != nil && *cs.Started
-	// A restarted kubelet forgets what the probes had said.
-	forgot := r.kubeletRestarted(n) && r.k.forgetsOnRestart()
+	// A restarted kubelet forgets what the probes had said; from 1.35 only of
+	// containers that had just been started.
+	forgot := r.kubeletRestarted(n)
 	switch {
 	case started && !runs:
 		return because(deny(ruleStarted), "status of container %s says started while it is %s", cs.Name, stateWord(cs))
@@ -402,6 +412,9 @@ func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case pod.Status.Reason != "":
 		// Eviction, preemption, node shutdown or a deadline set the phase.
 		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
+	case r.roundsInTrace():
+		// Containers of two rounds stand beside each other in the status.
+		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, final}
 	case v.initsFailed > 0 && initsNever:
 		return []corev1.PodPhase{corev1.PodFailed, corev1.PodPending}
 	case v.waiting > 0 && deleted && v.running == 0, pending && deleted:
@@ -409,11 +422,8 @@ func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case v.waiting > 0:
 		return []corev1.PodPhase{corev1.PodPending}
 	case v.initsOpen > 0 || v.initsFailed > 0:
-		// Every regular container was started before, and the init
-		// containers run again: in a new sandbox.
-		if r.k.initFromScratch() {
-			return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning}
-		}
+		// Every regular container was started before, and an init container
+		// has not ended: its status was lost, and what it was is not known.
 		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending}
 	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars:
 		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, final}
@@ -422,12 +432,11 @@ func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 		return []corev1.PodPhase{corev1.PodRunning, final}
 	case v.running > 0:
 		return []corev1.PodPhase{corev1.PodRunning}
-	case deleted:
-		return []corev1.PodPhase{corev1.PodRunning, final}
-	case v.restartable:
+	case v.restartable && !deleted:
 		return []corev1.PodPhase{corev1.PodRunning}
 	}
-	return []corev1.PodPhase{final}
+	// The final phase is published when the kubelet has stopped all that is left.
+	return []corev1.PodPhase{corev1.PodRunning, final}
 }
 
 func joinPhases(p []corev1.PodPhase) string {
@@ -460,7 +469,10 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			if is && !done && !r.roundsInTrace() && !final {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
 			}
-			if !is && done && len(pod.Status.InitContainerStatuses) == r.p.inits {
+			// The success of a startup probe is published at once, what follows
+			// from it by the next sync.
+			late := !v.begun && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
+			if !is && done && !late && len(pod.Status.InitContainerStatuses) == r.p.inits {
 				return because(deny(ruleConditions), "condition Initialized is %s though nothing is left to initialize", c.Status)
 			}
 		case corev1.PodReadyToStartContainers:

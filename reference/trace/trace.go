@@ -88,7 +88,9 @@ const (
 	ActStop    = "stop"    // of "sandbox" or "kubelet"
 	ActStart   = "start"   // of "kubelet"
 	ActEvict   = "evict"
-	ActPatch   = "patch" // of the Pod, at the API
+	ActPatch   = "patch"  // of the Pod, at the API
+	ActDebug   = "debug"  // adds an ephemeral container
+	ActRemove  = "remove" // of another object, named by its file
 )
 
 // DeleteParam is the parameter of a delete.

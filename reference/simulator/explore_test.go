@@ -18,9 +18,7 @@ func neverPod(containers ...Container) Pod {
 	return Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: containers}
 }
 
-// short writes the logs of a set with one word for a line, so that a test can
-// name them: "a" is the begin of main a, "A" its end, "h" and "H" are those of
-// its postStart hook, "p" and "P" of its preStop hook, "t" is TERM.
+// short writes logs with one word for a line, see TestSmallestPods, in order.
 func short(logs map[string]bool) []string {
 	words := strings.NewReplacer(
 		" / main: begin", "", " / main: end 0", "=", " / main: signal TERM", "!",
@@ -125,7 +123,7 @@ func TestSmallestPods(t *testing.T) {
 				// chain of 3 there are 5!/3! = 20 whole logs.
 				whole := 0
 				for _, log := range short(logs) {
-					assert.Assert(t, !strings.Contains(log, "ar") || strings.Index(log, "b+=") >= 0 && strings.Index(log, "b+=") < strings.Index(log, "ar"), log)
+					assert.Assert(t, !strings.Contains(log, "ar") || strings.Contains(log, "b+=") && strings.Index(log, "b+=") < strings.Index(log, "ar"), log)
 					if len(strings.Fields(log)) == 5 {
 						whole++
 					}

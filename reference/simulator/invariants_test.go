@@ -136,6 +136,18 @@ func TestProperties(t *testing.T) {
 	})
 }
 
+// The same choices make the same trace: all that varies is the Chooser's.
+func TestRunsRepeat(t *testing.T) {
+	for seed := range uint64(100) {
+		run := func() []trace.Entry {
+			r := rand.New(rand.NewPCG(seed, 9))
+			choose := func(n int) int { return r.IntN(n) }
+			return Run(Draw("v1.36.3", choose), "v1.36.3", choose).Entries
+		}
+		assert.DeepEqual(t, run(), run())
+	}
+}
+
 // Every trace can be written and read again, and its channels are in order.
 func (s *story) wellFormed() error {
 	var b bytes.Buffer

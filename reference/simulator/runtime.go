@@ -20,7 +20,6 @@ type instance struct {
 	serving bool    // PID 1 answers HTTP
 	closed  bool    // PID 1 has written its last line
 	term    bool    // TERM was sent, R83: at most once
-	resetBy bool    // it was removed by RestartAllContainers
 }
 
 // sandbox is a Pod sandbox.

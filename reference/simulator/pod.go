@@ -187,6 +187,7 @@ func Draw(version string, choose Chooser) Pod {
 	v := parseRelease(version)
 	flag := func() bool { return choose(2) == 1 }
 	rarely := func() bool { return choose(4) == 3 }
+	seldom := func() bool { return choose(12) == 11 }
 	hook := func(grace int, c *Container) Handler {
 		switch choose(6) {
 		case 1, 2:
@@ -228,13 +229,13 @@ func Draw(version string, choose Chooser) Pod {
 	p.May.Evict = p.May.Evict && !p.May.RestartKubelet // a new kubelet forgets an eviction that is not published
 	p.Seconds = []int{12, 20, 60}[choose(3)]
 	container := func(name string) Container {
-		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: rarely() && rarely(), NoCreate: rarely() && rarely(), Deaf: rarely()}
+		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: seldom(), NoCreate: seldom(), Deaf: rarely()}
 		return c
 	}
 	lively := func(c *Container) { // what an init container cannot have, R17
 		c.PostStart, c.PreStop = hook(p.Grace, c), hook(p.Grace, c)
 		c.Startup, c.Readiness, c.Liveness = probe("startup"), probe("readiness"), probe("liveness")
-		c.HookFails, c.HookHangs, c.StartupFails, c.LivenessFails = rarely(), rarely() && rarely(), rarely(), flag()
+		c.HookFails, c.HookHangs, c.StartupFails, c.LivenessFails = rarely(), seldom(), rarely(), flag()
 	}
 	rules := func(c *Container, policies ...corev1.RestartPolicy) {
 		if !v.restartRules() || !rarely() {

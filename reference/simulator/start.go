@@ -69,6 +69,10 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 		return reason, -1
 	}
 	p.sleep(k.upTo(80))
+	if k.now < k.noCreate[c] && k.v.Minor%2 == 0 { // two of the reasons of R34
+		k.event(c, "Warning", "Failed", `Error: configmap "settings" not found`)
+		return "CreateContainerConfigError", -1
+	}
 	if k.now < k.noCreate[c] || !k.sandboxes[len(k.sandboxes)-1].ready {
 		k.event(c, "Warning", "Failed", "Error: failed to create containerd container")
 		return "CreateContainerError", -1
@@ -143,8 +147,11 @@ func (k *kubelet) hook(p *proc, i *instance, a trace.Actor) *process {
 		})
 		return x
 	}
-	lag, ticks, every, code := k.upTo(firstLine), k.choose(4), k.between(50, 900), 0
+	lag, ticks, every, code := k.firstLine(), k.choose(4), k.between(50, 900), 0
 	hangs := false
+	if a == trace.PreStop {
+		lag = min(lag, 900) // below any grace period, so that it begins before TERM
+	}
 	if a == trace.PostStart {
 		hangs = c.HookHangs && k.oneIn(2)
 		if c.HookFails {

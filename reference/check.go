@@ -158,7 +158,7 @@ func (r *reading) record(n int) {
 	case e.Event != nil:
 		r.hear(n)
 	case e.Pod != nil:
-		r.shownAt = int32(n) + 1
+		r.shownAt, r.phase = int32(n)+1, e.Pod.Status.Phase
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses} {
 			for i := range list {
 				if c, ok := r.p.index[list[i].Name]; ok {

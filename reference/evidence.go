@@ -22,6 +22,9 @@ type evidence struct {
 	hookFailed, probeFailed []bool
 	// endsAnyTime: someone ends the Pod, and nothing says when.
 	endsAnyTime bool
+	// askedAll: a container was shown with an exit code for which one of its
+	// rules restarts all containers.
+	askedAll []bool
 	// ample: no grace period runs out.
 	ample bool
 	// logs has the first line of each actor of each container, as an
@@ -78,7 +81,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 		p:       p,
 		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n),
 		ev: evidence{
-			runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), probeFailed: make([]bool, n),
+			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), probeFailed: make([]bool, n),
 			logs: make([][6]int32, n), marked: make([][6]bool, n), endsAnyTime: logOnly,
 		},
 	}
@@ -180,6 +183,14 @@ func (g *gatherer) status(s *corev1.ContainerStatus) {
 		ev.startFailed[c] = ev.startFailed[c] || isStartError(w.Reason)
 		ev.hookFailed[c] = ev.hookFailed[c] || w.Reason == "PostStartHookError"
 	}
+	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+		if end == nil {
+			continue
+		}
+		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+			ev.askedAll[c] = true
+		}
+	}
 	// A dead instance may be replaced before the trace ends.
 	if s.State.Terminated != nil || s.LastTerminationState.Terminated != nil && s.State.Waiting != nil {
 		ev.runs[c] = max(ev.runs[c], s.RestartCount+1)
@@ -197,6 +208,9 @@ func (g *gatherer) event(c int, e *trace.Event) {
 		}
 	case "FailedPostStartHook":
 		ev.hookFailed[c] = true
+	case "Killing":
+		ev.hookFailed[c] = ev.hookFailed[c] || strings.Contains(e.Message, "FailedPostStartHook")
+		ev.probeFailed[c] = ev.probeFailed[c] || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")
 	case "Unhealthy":
 		if !strings.HasPrefix(e.Message, "Readiness") {
 			ev.probeFailed[c] = true

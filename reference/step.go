@@ -24,8 +24,10 @@ type reading struct {
 	*model
 	states []state
 	h      []history
-	// shownAt is the latest update, as an observation + 1.
+	// shownAt is the latest update, as an observation + 1, and phase the one
+	// that it showed.
 	shownAt int32
+	phase   corev1.PodPhase
 	// now is the observation that is being taken, and n its index.
 	now *observation
 	n   int
@@ -535,8 +537,9 @@ func (r *reading) asked(s *state) (cause, bool) {
 			continue
 		}
 		rule, ok := ruleMatches(spec.rules, x.mainCode)
-		// A main process that logs no end may have exited with any code.
-		if x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+		// A main process that logs no end may have exited with any code; one
+		// that died before it could has the code that a status shows.
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
 			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}

@@ -399,8 +399,17 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 	return v
 }
 
-// phases returns the phases that the shown container states allow.
+// phases returns the phases that the shown container states allow. Containers
+// of two rounds may stand beside each other in one status.
 func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
+	all := r.phasesOfRound(pod, v)
+	if r.roundsInTrace() {
+		all = append(all, corev1.PodPending, corev1.PodRunning)
+	}
+	return all
+}
+
+func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 	final := corev1.PodSucceeded
 	if v.failed > 0 {
 		final = corev1.PodFailed
@@ -412,9 +421,6 @@ func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case pod.Status.Reason != "":
 		// Eviction, preemption, node shutdown or a deadline set the phase.
 		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
-	case r.roundsInTrace():
-		// Containers of two rounds stand beside each other in the status.
-		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, final}
 	case v.initsFailed > 0 && initsNever:
 		return []corev1.PodPhase{corev1.PodFailed, corev1.PodPending}
 	case v.waiting > 0 && deleted && v.running == 0, pending && deleted:
@@ -435,8 +441,9 @@ func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case v.restartable && !deleted:
 		return []corev1.PodPhase{corev1.PodRunning}
 	}
-	// The final phase is published when the kubelet has stopped all that is left.
-	return []corev1.PodPhase{corev1.PodRunning, final}
+	// The final phase is published when the kubelet has stopped all that is
+	// left; until then the last one stays.
+	return []corev1.PodPhase{corev1.PodRunning, final, r.phase}
 }
 
 func joinPhases(p []corev1.PodPhase) string {

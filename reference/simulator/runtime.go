@@ -20,6 +20,7 @@ type instance struct {
 	serving bool    // PID 1 answers HTTP
 	closed  bool    // PID 1 has written its last line
 	term    bool    // TERM was sent, R83: at most once
+	oom     bool    // it ran out of memory, which its status says
 }
 
 // sandbox is a Pod sandbox.
@@ -185,6 +186,7 @@ func (n *node) main(p *proc, i *instance) {
 		}
 	}
 	if c.Crashes && n.oneIn(2) { // R82: out of memory, without a last line
+		i.oom = true
 		n.dies(i, 137)
 		return
 	}

@@ -126,6 +126,9 @@ func exitOf(i *instance) *corev1.ContainerStateTerminated {
 	if i.exit != 0 {
 		t.Reason = "Error"
 	}
+	if i.oom {
+		t.Reason = "OOMKilled"
+	}
 	return t
 }
 

@@ -110,7 +110,7 @@ func (k *kubelet) containerStatus(c int, v view) corev1.ContainerStatus {
 	case i.running:
 		cs.State.Running = &corev1.ContainerStateRunning{StartedAt: whole(i.startedAt)}
 		started = k.isStarted(c, i)
-		cs.Ready = started && k.isReady(c, i)
+		cs.Ready = started && !k.isInit(c) && k.isReady(c, i) // R36
 	case k.reasons[c] != "" && k.comesBack(c, i): // R34
 		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: k.reasons[c]}
 		cs.LastTerminationState.Terminated = exitOf(i)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,7 @@ var properties = map[string]func(s *story) error{
 	"sidecars last":                         (*story).sidecarsLast,
 	"back-off":                              (*story).backOff,
 	"the status goes on":                    (*story).statusGoesOn,
+	"conditions fit the containers":         (*story).conditionsFit,
 }
 
 func TestProperties(t *testing.T) {
@@ -385,9 +387,46 @@ func (s *story) statusGoesOn() error {
 				return fmt.Errorf("line %d: %s runs again", n+2, cs.Name)
 			}
 			c := s.index[cs.Name]
-			if plain := c < len(s.pod.Init) && !s.pod.Init[c].Sidecar; cs.Ready && cs.State.Running == nil && !plain {
+			plain := c < len(s.pod.Init) && !s.pod.Init[c].Sidecar
+			if plain && cs.Ready != (cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0) { // R36
+				return fmt.Errorf("line %d: init container %s has ready=%t", n+2, cs.Name, cs.Ready)
+			}
+			if cs.Ready && cs.State.Running == nil && !plain {
 				return fmt.Errorf("line %d: %s is ready and does not run", n+2, cs.Name)
 			}
+		}
+	}
+	return nil
+}
+
+// R37: Ready and ContainersReady are True only where all sidecars and regular
+// containers are ready, and Initialized is not True before the init containers
+// have ended, unless they had before.
+func (s *story) conditionsFit() error {
+	for n, e := range s.tr.Entries {
+		if e.Pod == nil {
+			continue
+		}
+		ready, init := true, true
+		for i, cs := range e.Pod.Status.InitContainerStatuses {
+			if s.pod.Init[i].Sidecar {
+				ready = ready && cs.Ready
+				init = init && *cs.Started
+			} else {
+				init = init && cs.Ready
+			}
+		}
+		for _, cs := range e.Pod.Status.ContainerStatuses {
+			ready = ready && cs.Ready
+			init = init || cs.State.Running != nil || cs.State.Terminated != nil
+		}
+		for _, kind := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady} {
+			if got := conditionIs(&e.Pod.Status, kind); got && !ready || !got && ready && len(e.Pod.Status.Conditions) > 0 && e.Pod.Status.Phase == corev1.PodRunning && !s.pod.May.LatePhase {
+				return fmt.Errorf("line %d: %s is %t", n+2, kind, got)
+			}
+		}
+		if conditionIs(&e.Pod.Status, corev1.PodInitialized) && !init && s.calm() && !s.resets() && !slices.ContainsFunc(s.pod.Init, func(c Container) bool { return c.Sidecar }) {
+			return fmt.Errorf("line %d: Initialized is True", n+2)
 		}
 	}
 	return nil

@@ -110,15 +110,19 @@ func (g *gatherer) take(o *observation, n int) {
 	case o.isLog:
 		g.line(o.c, &o.log, n)
 	case e.Pod != nil:
-		g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted || e.Pod.Status.Reason != ""
+		g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted
+		ev.endsAnyTime = ev.endsAnyTime || e.Pod.Status.Reason != ""
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
 			for i := range list {
 				g.status(&list[i])
 			}
 		}
 	case e.Event != nil:
-		if e.Event.Reason == "SandboxChanged" {
+		switch e.Event.Reason {
+		case "SandboxChanged":
 			ev.newSandbox = true
+		case "Evicted", "Preempting", "Preempted":
+			ev.endsAnyTime = true
 		}
 		if c, ok := eventContainer(g.p, e.Event); ok {
 			g.event(c, e.Event)

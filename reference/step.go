@@ -678,7 +678,7 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 		if !asked {
 			// Nobody ended the Pod: the regular containers are through.
 			for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
-				if c := &t.c[j]; !c.gone.known() {
+				if c := &t.c[j]; !c.gone.known() && !r.condemned(t, j) {
 					c.gone = at(n, ruleSidecarsLast)
 				}
 			}
@@ -688,12 +688,21 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 	return next, d
 }
 
+// condemned reports whether a probe of container j may have failed for good: it
+// is not started again, and where nothing else is left to run it is stopped with
+// its whole Pod (pkg/kubelet/kuberuntime/kuberuntime_manager.go,
+// computePodActions).
+func (r *reading) condemned(s *state, j int) bool {
+	spec := &r.p.containers[j]
+	return spec.policy == corev1.RestartPolicyNever && (spec.liveness.declared || spec.startup.declared) && (r.seenOf(s, j).failing != 0 || r.ev.probeFailed[j])
+}
+
 // finished reports whether the Pod may have come to its end by itself, so that
 // the kubelet stops container i, which is not a regular one: every regular
 // container has exited and is not started again, or an init container failed
 // for good.
 func (r *reading) finished(s *state, i int) bool {
-	if r.p.isRegular(i) {
+	if r.p.isRegular(i) && !r.condemned(s, i) {
 		return false
 	}
 	over := func(j int) bool {

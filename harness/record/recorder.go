@@ -51,8 +51,8 @@ const (
 )
 
 // Patience, not rules. drainPatience is how long the log may take to end after the Pod's object is gone: the kubelet has emptied its volumes
-// before, as a rule.
-const drainPatience = 20 * time.Second
+// before, as a rule, but containers outlive a forced deletion.
+const drainPatience = time.Minute
 
 // Recorder records one Pod. Its methods may be called from several goroutines.
 type Recorder struct {

@@ -20,7 +20,6 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/podorder/podorder/harness/host"
 )
@@ -31,8 +30,7 @@ type builder struct {
 	version  string
 	store    *store
 	progress *progress
-	compiles *semaphore.Weighted // how many go builds run at once: two, so that one compiles while the other links or downloads
-	compiler string              // the version of Go and the platform it compiles for, part of the keys
+	compiler string // the version of Go and the platform it compiles for, part of the keys
 
 	// What the steps have made: folders in the store.
 	module, baseModule        string // the generated module of this version, and that of Default, which the tools start from
@@ -64,7 +62,7 @@ func build(ctx context.Context, h *host.Host, version string, o Options, say fun
 		return ref, err
 	}
 	b := &builder{
-		host: h, version: version, store: s, progress: p, compiles: semaphore.NewWeighted(2), keys: map[string]string{},
+		host: h, version: version, store: s, progress: p, keys: map[string]string{},
 	}
 	p.say("building the node image of Kubernetes %s; finished pieces are kept in %s", version, s.dir)
 	if err := b.pieces(ctx); err != nil {
@@ -78,21 +76,21 @@ func build(ctx context.Context, h *host.Host, version string, o Options, say fun
 	return ref, nil
 }
 
-// pieces makes, side by side, everything that goes into the image. What Kubernetes leaves in the cache of the compiler is there for the tools, which are
-// compiled after it; what they need is downloaded meanwhile.
+// pieces makes everything that goes into the image, side by side where nothing is lost by it: builds that run at the same time compile the same packages
+// twice, so Kubernetes comes first, and leaves in the compiler's cache what the tools have in common with it. What those need is downloaded meanwhile.
 func (b *builder) pieces(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	ready := make(chan struct{})    // closed when this machine has what building takes
-	modules := make(chan struct{})  // closed when the generated modules are there
-	compiled := make(chan struct{}) // closed when the commands of Kubernetes are there
-	after := func(named <-chan struct{}, step func(context.Context) error) {
+	ready := make(chan struct{})     // closed when this machine has what building takes
+	modules := make(chan struct{})   // closed when the generated modules are there
+	compiled := make(chan struct{})  // closed when the commands of Kubernetes are there
+	tooled := make(chan struct{})    // closed when the tools are there
+	contained := make(chan struct{}) // closed when containerd is there
+	after := func(named <-chan struct{}, step func() error) {
 		g.Go(func() error {
-			select {
-			case <-named:
-				return step(ctx)
-			case <-ctx.Done():
-				return context.Cause(ctx)
+			if err := await(ctx, named); err != nil {
+				return err
 			}
+			return step()
 		})
 	}
 	g.Go(func() error {
@@ -117,19 +115,43 @@ func (b *builder) pieces(ctx context.Context) error {
 			return err
 		}
 		close(compiled)
+		return nil
+	})
+	after(modules, func() (err error) {
+		if b.tools, err = b.stepTools(ctx, "tools", tools, compiled); err == nil {
+			close(tooled)
+		}
+		return err
+	})
+	after(modules, func() error {
+		if err := b.stepEtcd(ctx, tooled); err != nil {
+			return err
+		}
 		return b.stepSupport(ctx)
 	})
-	after(ready, func(ctx context.Context) error { return b.stepRunc(ctx, modules) })
-	after(modules, func(ctx context.Context) (err error) {
-		b.tools, err = b.stepTools(ctx, "tools", tools, compiled)
+	after(modules, func() (err error) {
+		if b.containerd, err = b.stepTools(ctx, containerd.name, []tool{containerd}, compiled); err == nil {
+			close(contained)
+		}
 		return err
 	})
-	after(modules, func(ctx context.Context) (err error) {
-		b.containerd, err = b.stepTools(ctx, containerd.name, []tool{containerd}, compiled)
-		return err
+	after(ready, func() error {
+		if err := await(ctx, modules); err != nil {
+			return err
+		}
+		return b.stepRunc(ctx, contained)
 	})
-	after(modules, func(ctx context.Context) error { return b.stepEtcd(ctx, compiled) })
 	return g.Wait()
+}
+
+// await waits for a step that closes a channel when it is done.
+func await(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // stepBuilder makes this machine ready to build, and finds out where it gets its packages from.
@@ -160,7 +182,7 @@ func (b *builder) stepModule(ctx context.Context, base string) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the generated module: %w", err)
 	}
-	out, err := run(ctx, b.module, goEnv, nil, "go", "env", "GOVERSION", "GOARCH")
+	out, err := run(ctx, b.module, goEnvOf(b.version), nil, "go", "env", "GOVERSION", "GOARCH")
 	if err != nil {
 		return fmt.Errorf("ask for the version of Go: %w", err)
 	}
@@ -205,10 +227,6 @@ const compilerFlags = "-gcflags=all=-dwarf=false"
 
 // goBuild compiles packages of the module in dir into bin and says now and then how far it is.
 func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []string, args ...string) error {
-	if err := b.compiles.Acquire(ctx, 1); err != nil {
-		return context.Cause(ctx)
-	}
-	defer b.compiles.Release(1)
 	var compiled atomic.Int64
 	done := make(chan struct{})
 	defer close(done)
@@ -334,23 +352,18 @@ func (b *builder) stepRoot(ctx context.Context, name string, m mirror, variant s
 	})
 }
 
-// stepRunc builds the tools that are not in the module of the others: with cgo, they share nothing with them.
-func (b *builder) stepRunc(ctx context.Context, modules <-chan struct{}) (err error) {
+// stepRunc builds runc. It is not in the module of the other tools: with cgo, it has little in common with them.
+func (b *builder) stepRunc(ctx context.Context, after <-chan struct{}) (err error) {
 	s := b.progress.step("%s %s", runc.name, runc.version)
 	defer func() { s.end(err) }()
-	select {
-	case <-modules: // the compiler is known then
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 	key := keyOf(runc.key(), b.compiler)
 	b.keysSet(runc.name, key)
-	b.runc, err = b.store.get(runc.name, key, func(dir string) error { return b.buildTool(ctx, s, runc, dir) })
+	b.runc, err = b.store.get(runc.name, key, func(dir string) error { return b.buildAlone(ctx, s, runc, dir, after) })
 	return err
 }
 
 // stepTools builds tools that share a module.
-func (b *builder) stepTools(ctx context.Context, name string, tools []tool, compiled <-chan struct{}) (dir string, err error) {
+func (b *builder) stepTools(ctx context.Context, name string, tools []tool, after <-chan struct{}) (dir string, err error) {
 	var names []string
 	parts := append([]string{b.key("base")}, mayRaise...)
 	for _, t := range tools {
@@ -361,11 +374,11 @@ func (b *builder) stepTools(ctx context.Context, name string, tools []tool, comp
 	defer func() { s.end(err) }()
 	key := keyOf(parts...)
 	b.keysSet(name, key)
-	return b.store.get(name, key, func(dir string) error { return b.buildTogether(ctx, s, tools, dir, compiled) })
+	return b.store.get(name, key, func(dir string) error { return b.buildTogether(ctx, s, tools, dir, after) })
 }
 
-// buildTool compiles a tool inside a module that requires just it.
-func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) error {
+// buildAlone compiles a tool inside a module that requires just it.
+func (b *builder) buildAlone(ctx context.Context, s *step, t tool, dir string, after <-chan struct{}) error {
 	work, err := b.store.temp()
 	if err != nil {
 		return fmt.Errorf("make a working folder: %w", err)
@@ -377,15 +390,59 @@ func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) er
 	if _, err := run(ctx, work, goEnv, nil, "go", "get", t.module+"@"+t.version); err != nil {
 		return err
 	}
+	return b.buildTools(ctx, s, []tool{t}, work, dir, after)
+}
+
+// buildTools compiles tools inside the module in the folder work. What they need is downloaded at once; the compiler waits for after.
+func (b *builder) buildTools(ctx context.Context, s *step, tools []tool, work, dir string, after <-chan struct{}) error {
+	var packages, tags []string
+	flags := "-s -w"
 	cgo := "CGO_ENABLED=0"
-	if t.cgo {
-		cgo = "CGO_ENABLED=1"
+	for _, t := range tools {
+		tags = append(tags, strings.Fields(t.tags)...)
+		if t.ldflags != "" {
+			flags += " " + t.ldflags
+		}
+		if t.cgo {
+			cgo = "CGO_ENABLED=1"
+		}
+		for _, p := range t.packages {
+			packages = append(packages, path.Join(t.module, p))
+		}
+		if len(t.plugins) > 0 {
+			if err := writeMain(filepath.Join(work, t.name), corednsMain(t)); err != nil {
+				return err
+			}
+			packages = append(packages, "./"+t.name)
+		}
 	}
-	args := []string{"-tags", t.tags, "-ldflags", strings.TrimSpace("-s -w " + t.ldflags)}
-	for _, p := range t.packages {
-		args = append(args, path.Join(t.module, p))
+	env := []string{cgo}
+	// It loads the packages and prints nothing, which takes downloading all that a build needs.
+	load := append([]string{"list", "-mod=mod", "-deps", "-f", "{{with .Error}}{{.}}{{end}}", "-tags", strings.Join(tags, ",")}, packages...)
+	if _, err := run(ctx, work, slices.Concat(env, goEnv), nil, "go", load...); err != nil {
+		return fmt.Errorf("download modules: %w", err)
 	}
-	return b.goBuild(ctx, s, work, dir, []string{cgo}, args...)
+	select {
+	case <-after:
+	default:
+		s.note("modules are there; waiting for the compiler")
+		if err := await(ctx, after); err != nil {
+			return err
+		}
+		s.note("compiling")
+	}
+	return b.goBuild(ctx, s, work, dir, env, append([]string{"-tags", strings.Join(tags, ","), "-ldflags", flags}, packages...)...)
+}
+
+// writeMain writes the source of a program into a folder of its own.
+func writeMain(dir string, source []byte) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("make a folder for a program: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644); err != nil {
+		return fmt.Errorf("write a program: %w", err)
+	}
+	return nil
 }
 
 // corednsMain is the source of a CoreDNS with just the plugins that are wanted. Their order in a chain of plugins is CoreDNS's own.
@@ -401,7 +458,7 @@ func corednsMain(t tool) []byte {
 
 // stepEtcd builds the etcd that kubeadm asks for, or the nearest patch of the same minor that is served. That of the default minor is built like the other
 // tools; an older one would get modules that it was not made for, and shares nothing anyway.
-func (b *builder) stepEtcd(ctx context.Context, compiled <-chan struct{}) (err error) {
+func (b *builder) stepEtcd(ctx context.Context, after <-chan struct{}) (err error) {
 	want, err := os.ReadFile(filepath.Join(b.module, "etcd"))
 	if err != nil {
 		return fmt.Errorf("read which etcd is wanted: %w", err)
@@ -417,22 +474,22 @@ func (b *builder) stepEtcd(ctx context.Context, compiled <-chan struct{}) (err e
 	key := keyOf(parts...)
 	b.keysSet("etcd", key)
 	b.etcd, err = b.store.get("etcd-"+version, key, func(dir string) error {
-		got, err := download(ctx, etcdModule+"@"+version)
+		got, err := download(ctx, goEnv, etcdModule+"@"+version)
 		if err != nil {
 			return err
 		}
 		use := version
 		if got[0].Error != "" {
-			if use, err = servedNear(ctx, etcdModule, version); err != nil {
+			if use, err = servedNear(ctx, goEnv, etcdModule, version); err != nil {
 				return fmt.Errorf("etcd %s is not served (%s): %w", version, firstLine(got[0].Error), err)
 			}
 			s.note("not served; using %s", use)
 		}
 		etcd := tool{name: "etcd", module: etcdModule, version: use, packages: []string{"."}}
 		if shared {
-			err = b.buildTogether(ctx, s, []tool{etcd}, dir, compiled)
+			err = b.buildTogether(ctx, s, []tool{etcd}, dir, after)
 		} else {
-			err = b.buildTool(ctx, s, etcd, dir)
+			err = b.buildAlone(ctx, s, etcd, dir, after)
 		}
 		if err != nil {
 			return err
@@ -587,7 +644,7 @@ func networkLayers(root, work string) ([]v1.Layer, error) {
 
 // kindFiles are the base files of kind's own node image, from the module that this program is built with.
 func kindFiles(ctx context.Context) (fs.FS, error) {
-	got, err := download(ctx, "sigs.k8s.io/kind@"+kindRelease)
+	got, err := download(ctx, goEnv, "sigs.k8s.io/kind@"+kindRelease)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
-	"golang.org/x/sync/semaphore"
 )
 
 // kubeletSteps is how many steps [Kubelet] announces.
@@ -33,7 +32,7 @@ func Kubelet(ctx context.Context, version string, o Options) (string, error) {
 		return "", err
 	}
 	defer s.close()
-	b := &builder{version: version, store: s, progress: p, compiles: semaphore.NewWeighted(1), keys: map[string]string{}}
+	b := &builder{version: version, store: s, progress: p, keys: map[string]string{}}
 	path, err := b.kubelet(ctx)
 	if err != nil {
 		return "", fmt.Errorf("build the kubelet of Kubernetes %s: %w", version, err)
@@ -59,14 +58,14 @@ func (b *builder) kubelet(ctx context.Context) (file string, err error) {
 			return err
 		}
 		defer clean()
-		return b.goBuild(ctx, s, work, dir, []string{"CGO_ENABLED=0"}, "-tags", tags, "-ldflags", flags, "k8s.io/kubernetes/cmd/kubelet")
+		return b.goBuild(ctx, s, work, dir, append([]string{"CGO_ENABLED=0"}, goEnvOf(b.version)...), "-tags", tags, "-ldflags", flags, "k8s.io/kubernetes/cmd/kubelet")
 	})
 	return filepath.Join(dir, "kubelet"), err
 }
 
 // adjustment is what the module of one version needs beyond what its go.mod says.
 type adjustment struct {
-	toolchain string           // the Go to build it with, where the one that runs is older
+	toolchain string           // the Go to build it with, in place of the one that runs
 	replace   []module.Version // to take in place of whatever version is required, which is not served
 	standIns  []standIn
 }
@@ -91,11 +90,6 @@ func (a adjustment) adjust(mod []byte) ([]byte, error) {
 	m, err := modfile.Parse("go.mod", mod, nil)
 	if err != nil {
 		return nil, err
-	}
-	if a.toolchain != "" {
-		if err := m.AddToolchainStmt(a.toolchain); err != nil {
-			return nil, fmt.Errorf("toolchain %s: %w", a.toolchain, err)
-		}
 	}
 	for _, served := range a.replace {
 		if err := m.AddReplace(served.Path, "", served.Path, served.Version); err != nil {

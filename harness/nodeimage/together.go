@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,7 +152,7 @@ func (b *builder) resolve(ctx context.Context, dir string, tools []tool) error {
 	return fmt.Errorf("the modules of the tools are still not those of Kubernetes after %d versions were excluded, the last one %s", len(excludes), excludes[len(excludes)-1])
 }
 
-// buildTogether compiles tools in one module into dir. Modules are selected and downloaded at once; the compiler waits for after.
+// buildTogether compiles tools in one module with the versions of Kubernetes.
 func (b *builder) buildTogether(ctx context.Context, s *step, tools []tool, dir string, after <-chan struct{}) error {
 	work, err := b.store.temp()
 	if err != nil {
@@ -163,43 +162,5 @@ func (b *builder) buildTogether(ctx context.Context, s *step, tools []tool, dir 
 	if err := b.resolve(ctx, work, tools); err != nil {
 		return err
 	}
-	var packages, tags, flags []string
-	for _, t := range tools {
-		tags, flags = append(tags, strings.Fields(t.tags)...), append(flags, t.ldflags)
-		for _, p := range t.packages {
-			packages = append(packages, path.Join(t.module, p))
-		}
-		if len(t.plugins) > 0 {
-			if err := writeMain(filepath.Join(work, t.name), corednsMain(t)); err != nil {
-				return err
-			}
-			packages = append(packages, "./"+t.name)
-		}
-	}
-	args := []string{"-tags", strings.Join(tags, ","), "-ldflags", strings.Join(slices.DeleteFunc(append([]string{"-s -w"}, flags...), func(f string) bool { return f == "" }), " ")}
-	env := []string{"CGO_ENABLED=0"}
-	// It loads the packages and prints nothing, which takes downloading all that a build needs.
-	load := slices.Concat([]string{"list", "-mod=mod", "-deps", "-f", "{{with .Error}}{{.}}{{end}}"}, args[:2], packages)
-	if _, err := run(ctx, work, slices.Concat(env, goEnv), nil, "go", load...); err != nil {
-		return fmt.Errorf("download the modules of the tools: %w", err)
-	}
-	s.note("modules are there; compiling after Kubernetes")
-	select {
-	case <-after:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	s.note("compiling")
-	return b.goBuild(ctx, s, work, dir, env, append(args, packages...)...)
-}
-
-// writeMain writes the source of a program into a folder of its own.
-func writeMain(dir string, source []byte) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return fmt.Errorf("make a folder for a program: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644); err != nil {
-		return fmt.Errorf("write a program: %w", err)
-	}
-	return nil
+	return b.buildTools(ctx, s, tools, work, dir, after)
 }

@@ -20,7 +20,6 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/podorder/podorder/harness/host"
 )
@@ -31,22 +30,23 @@ type builder struct {
 	version  string
 	store    *store
 	progress *progress
-	compiles *semaphore.Weighted // how many go builds run at once: two, so that one compiles while the other links or downloads
-	compiler string              // the version of Go and the platform it compiles for, part of the keys
+	compiler string // the version of Go and the platform it compiles for, part of the keys
 
 	// What the steps have made: folders in the store.
-	module, kubernetes, support, etcd string
-	nodeRoot, networkRoot             string
-	tools                             map[string]string
-	keys                              map[string]string
+	module, baseModule        string // the generated module of this version, and that of Default, which the tools start from
+	kubernetes, support, etcd string
+	runc, containerd          string
+	tools                     string // all of them in one folder
+	nodeRoot, networkRoot     string
+	keys                      map[string]string
 }
 
-// buildSteps is how many steps a build announces, apart from one for each of tools.
-const buildSteps = 9
+// buildSteps is how many steps a build announces.
+const buildSteps = 13
 
 // build makes the image and returns its reference.
 func build(ctx context.Context, h *host.Host, version string, o Options, say func(string, ...any)) (string, error) {
-	p := &progress{print: say, start: time.Now(), total: buildSteps + len(tools)}
+	p := &progress{print: say, start: time.Now(), total: buildSteps}
 	// Before it waits for anything: whether the version can be had at all.
 	if _, err := kubernetesSource(ctx, version); err != nil {
 		return "", err
@@ -62,8 +62,7 @@ func build(ctx context.Context, h *host.Host, version string, o Options, say fun
 		return ref, err
 	}
 	b := &builder{
-		host: h, version: version, store: s, progress: p, compiles: semaphore.NewWeighted(2),
-		tools: map[string]string{}, keys: map[string]string{},
+		host: h, version: version, store: s, progress: p, keys: map[string]string{},
 	}
 	p.say("building the node image of Kubernetes %s; finished pieces are kept in %s", version, s.dir)
 	if err := b.pieces(ctx); err != nil {
@@ -77,21 +76,29 @@ func build(ctx context.Context, h *host.Host, version string, o Options, say fun
 	return ref, nil
 }
 
-// pieces makes, side by side, everything that goes into the image. What takes longest begins first.
+// pieces makes everything that goes into the image, side by side where nothing is lost by it: builds that run at the same time compile the same packages
+// twice, so Kubernetes comes first, and leaves in the compiler's cache what the tools have in common with it. What those need is downloaded meanwhile.
 func (b *builder) pieces(ctx context.Context) error {
-	if err := b.stepModule(ctx); err != nil {
-		return err // first of all, and alone: it finds out whether the version can be had
-	}
-	m, err := b.stepBuilder(ctx)
-	if err != nil {
-		return err
-	}
 	g, ctx := errgroup.WithContext(ctx)
-	started := make(chan struct{}) // closed when the long build has its turn, so that no other takes it first
-	g.Go(func() error { return b.stepKubernetes(ctx, started) })
-	<-started
+	ready := make(chan struct{})     // closed when this machine has what building takes
+	modules := make(chan struct{})   // closed when the generated modules are there
+	compiled := make(chan struct{})  // closed when the commands of Kubernetes are there
+	tooled := make(chan struct{})    // closed when the tools are there
+	contained := make(chan struct{}) // closed when containerd is there
+	after := func(named <-chan struct{}, step func() error) {
+		g.Go(func() error {
+			if err := await(ctx, named); err != nil {
+				return err
+			}
+			return step()
+		})
+	}
 	g.Go(func() error {
-		var err error
+		m, err := b.stepBuilder(ctx)
+		if err != nil {
+			return err
+		}
+		close(ready)
 		b.nodeRoot, err = b.stepRoot(ctx, "node-root", m, "apt", nodePackages, nodeRootHook)
 		if err != nil {
 			return err
@@ -100,16 +107,51 @@ func (b *builder) pieces(ctx context.Context) error {
 		return err
 	})
 	g.Go(func() error {
-		for _, t := range tools {
-			dir, err := b.stepTool(ctx, t)
-			if err != nil {
-				return err
-			}
-			b.tools[t.name] = dir
+		if err := b.stepModule(ctx, Default); err != nil {
+			return err
 		}
-		return b.stepEtcd(ctx)
+		close(modules)
+		if err := b.stepKubernetes(ctx); err != nil {
+			return err
+		}
+		close(compiled)
+		return nil
+	})
+	after(modules, func() (err error) {
+		if b.tools, err = b.stepTools(ctx, "tools", tools, compiled); err == nil {
+			close(tooled)
+		}
+		return err
+	})
+	after(modules, func() error {
+		if err := b.stepEtcd(ctx, tooled); err != nil {
+			return err
+		}
+		return b.stepSupport(ctx)
+	})
+	after(modules, func() (err error) {
+		if b.containerd, err = b.stepTools(ctx, containerd.name, []tool{containerd}, compiled); err == nil {
+			close(contained)
+		}
+		return err
+	})
+	after(ready, func() error {
+		if err := await(ctx, modules); err != nil {
+			return err
+		}
+		return b.stepRunc(ctx, contained)
 	})
 	return g.Wait()
+}
+
+// await waits for a step that closes a channel when it is done.
+func await(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // stepBuilder makes this machine ready to build, and finds out where it gets its packages from.
@@ -122,21 +164,54 @@ func (b *builder) stepBuilder(ctx context.Context) (m mirror, err error) {
 	return systemMirror(ctx, b.host, s.note)
 }
 
-// stepModule makes the go.mod with which Kubernetes is built.
-func (b *builder) stepModule(ctx context.Context) (err error) {
+// stepModule makes the module that Kubernetes is built in, and the one that the tools start from, if they are of use: base is the version of that.
+func (b *builder) stepModule(ctx context.Context, base string) (err error) {
 	s := b.progress.step("modules of Kubernetes %s", b.version)
 	defer func() { s.end(err) }()
-	b.module, err = b.store.get("module-"+b.version, keyOf(recipeRevision), func(dir string) error {
-		src, err := kubernetesSource(ctx, b.version)
+	if b.module, err = b.kubernetesModule(ctx, s, b.version); err != nil {
+		return err
+	}
+	if b.baseModule, err = b.kubernetesModule(ctx, s, base); err != nil {
+		return err
+	}
+	module, err := keyOfFiles(os.DirFS(b.module))
+	if err != nil {
+		return fmt.Errorf("read the generated module: %w", err)
+	}
+	baseModule, err := keyOfFiles(os.DirFS(b.baseModule))
+	if err != nil {
+		return fmt.Errorf("read the generated module: %w", err)
+	}
+	out, err := run(ctx, b.module, goEnvOf(b.version), nil, "go", "env", "GOVERSION", "GOARCH")
+	if err != nil {
+		return fmt.Errorf("ask for the version of Go: %w", err)
+	}
+	b.compiler = string(out) + compilerFlags
+	b.keysSet("module", keyOf(module, b.compiler))
+	b.keysSet("base", keyOf(baseModule, b.compiler))
+	return nil
+}
+
+// kubernetesModule is the piece with the generated go.mod of a version.
+func (b *builder) kubernetesModule(ctx context.Context, s *step, version string) (string, error) {
+	return b.store.get("module-"+version, keyOf(recipeRevision), func(dir string) error {
+		src, err := kubernetesSource(ctx, version)
 		if err != nil {
 			return err
 		}
-		staging, err := stagingVersions(ctx, b.version, src, s.note)
+		staging, err := stagingVersions(ctx, version, src, s.note)
 		if err != nil {
 			return err
 		}
-		mod, err := kubernetesMod(b.version, src.mod, staging)
+		mod, err := kubernetesMod(version, src.mod, staging)
 		if err != nil {
+			return err
+		}
+		a := adjustments[version]
+		if mod, err = a.adjust(mod); err != nil {
+			return err
+		}
+		if err := a.writeStandIns(dir); err != nil {
 			return err
 		}
 		if err := writeModule(dir, mod, src); err != nil {
@@ -144,28 +219,14 @@ func (b *builder) stepModule(ctx context.Context) (err error) {
 		}
 		return os.WriteFile(filepath.Join(dir, "etcd"), []byte(src.etcd), 0o644)
 	})
-	if err != nil {
-		return err
-	}
-	mod, err := os.ReadFile(filepath.Join(b.module, "go.mod"))
-	if err != nil {
-		return fmt.Errorf("read the generated go.mod: %w", err)
-	}
-	out, err := run(ctx, b.module, goEnv, nil, "go", "env", "GOVERSION", "GOARCH")
-	if err != nil {
-		return fmt.Errorf("ask for the version of Go: %w", err)
-	}
-	b.compiler = string(out)
-	b.keys["module"] = keyOf(string(mod), b.compiler)
-	return nil
 }
+
+// compilerFlags leave out the tables for debuggers, which the linker would drop anyway. Every build must have the same: they are part of what the compiler's
+// cache knows a package by.
+const compilerFlags = "-gcflags=all=-dwarf=false"
 
 // goBuild compiles packages of the module in dir into bin and says now and then how far it is.
 func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []string, args ...string) error {
-	if err := b.compiles.Acquire(ctx, 1); err != nil {
-		return context.Cause(ctx)
-	}
-	defer b.compiles.Release(1)
 	var compiled atomic.Int64
 	done := make(chan struct{})
 	defer close(done)
@@ -181,10 +242,12 @@ func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []s
 			}
 		}
 	}()
-	count := func(line string) {
-		if !strings.HasPrefix(line, "go: ") {
-			compiled.Add(1)
+	count := func(line string) bool {
+		if strings.ContainsAny(line, " :#") {
+			return true // a message
 		}
+		compiled.Add(1)
+		return false
 	}
 	// Linking takes gigabytes for a while. Below dir they are removed even if go itself is killed.
 	tmp := filepath.Join(dir, ".tmp")
@@ -192,24 +255,17 @@ func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []s
 		return fmt.Errorf("make a working folder: %w", err)
 	}
 	env = append(env, "GOTMPDIR="+tmp)
-	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", "-o", bin + "/"}, args...)
+	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", compilerFlags, "-o", bin + "/"}, args...)
 	_, err := run(ctx, dir, slices.Concat(env, goEnv, compilerEnv(memory())), count, "go", args...)
 	return err
 }
 
-func (b *builder) stepKubernetes(ctx context.Context, started chan<- struct{}) (err error) {
+func (b *builder) stepKubernetes(ctx context.Context) (err error) {
 	s := b.progress.step("commands of Kubernetes %s", b.version)
 	defer func() { s.end(err) }()
 	tags, flags := buildTags(b.version), ldflags(b.version)
-	key := keyOf(b.keys["module"], tags, flags)
-	b.keys["kubernetes"] = key
-	signal := func() {
-		if started != nil {
-			close(started)
-			started = nil
-		}
-	}
-	defer signal()
+	key := b.commandsKey()
+	b.keysSet("kubernetes", key)
 	b.kubernetes, err = b.store.get("kubernetes-"+b.version, key, func(dir string) error {
 		work, clean, err := b.moduleCopy()
 		if err != nil {
@@ -220,22 +276,23 @@ func (b *builder) stepKubernetes(ctx context.Context, started chan<- struct{}) (
 		for _, c := range kubernetesCommands {
 			args = append(args, "k8s.io/kubernetes/cmd/"+c)
 		}
-		signal()
 		return b.goBuild(ctx, s, work, dir, []string{"CGO_ENABLED=0"}, args...)
 	})
-	if err != nil {
-		return err
-	}
-	signal()
-	return b.stepSupport(ctx, tags)
+	return err
+}
+
+// commandsKey is the key of the commands of Kubernetes.
+func (b *builder) commandsKey() string {
+	return keyOf(b.key("module"), buildTags(b.version), ldflags(b.version))
 }
 
 // stepSupport builds the small programs of this package within the module of Kubernetes: everything that they need is compiled already.
-func (b *builder) stepSupport(ctx context.Context, tags string) (err error) {
+func (b *builder) stepSupport(ctx context.Context) (err error) {
 	s := b.progress.step("pause and the Pod network")
 	defer func() { s.end(err) }()
+	tags := buildTags(b.version)
 	programs := []string{"pause", "podnet"}
-	parts := []string{b.keys["module"], tags}
+	parts := []string{b.key("module"), tags}
 	for _, p := range programs {
 		sub, err := fs.Sub(sources, p)
 		if err != nil {
@@ -248,7 +305,7 @@ func (b *builder) stepSupport(ctx context.Context, tags string) (err error) {
 		parts = append(parts, key)
 	}
 	key := keyOf(parts...)
-	b.keys["support"] = key
+	b.keysSet("support", key)
 	b.support, err = b.store.get("support-"+b.version, key, func(dir string) error {
 		work, clean, err := b.moduleCopy()
 		if err != nil {
@@ -278,15 +335,9 @@ func (b *builder) moduleCopy() (dir string, clean func(), err error) {
 		return "", nil, fmt.Errorf("make a working folder: %w", err)
 	}
 	clean = func() { _ = os.RemoveAll(dir) } // the next build removes what this cannot
-	for _, f := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(filepath.Join(b.module, f))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, f), data, 0o644)
-		}
-		if err != nil {
-			clean()
-			return "", nil, fmt.Errorf("copy the generated module: %w", err)
-		}
+	if err := os.CopyFS(dir, os.DirFS(b.module)); err != nil {
+		clean()
+		return "", nil, fmt.Errorf("copy the generated module: %w", err)
 	}
 	return dir, clean, nil
 }
@@ -301,16 +352,33 @@ func (b *builder) stepRoot(ctx context.Context, name string, m mirror, variant s
 	})
 }
 
-func (b *builder) stepTool(ctx context.Context, t tool) (dir string, err error) {
-	s := b.progress.step("%s %s", t.name, t.version)
+// stepRunc builds runc. It is not in the module of the other tools: with cgo, it has little in common with them.
+func (b *builder) stepRunc(ctx context.Context, after <-chan struct{}) (err error) {
+	s := b.progress.step("%s %s", runc.name, runc.version)
 	defer func() { s.end(err) }()
-	key := keyOf(t.key(), b.compiler)
-	b.keysSet(t.name, key)
-	return b.store.get(t.name, key, func(dir string) error { return b.buildTool(ctx, s, t, dir) })
+	key := keyOf(runc.key(), b.compiler)
+	b.keysSet(runc.name, key)
+	b.runc, err = b.store.get(runc.name, key, func(dir string) error { return b.buildAlone(ctx, s, runc, dir, after) })
+	return err
 }
 
-// buildTool compiles a tool inside a module that requires just it.
-func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) error {
+// stepTools builds tools that share a module.
+func (b *builder) stepTools(ctx context.Context, name string, tools []tool, after <-chan struct{}) (dir string, err error) {
+	var names []string
+	parts := append([]string{b.key("base")}, mayRaise...)
+	for _, t := range tools {
+		names = append(names, t.name+" "+t.version)
+		parts = append(parts, t.key())
+	}
+	s := b.progress.step("%s", strings.Join(names, ", "))
+	defer func() { s.end(err) }()
+	key := keyOf(parts...)
+	b.keysSet(name, key)
+	return b.store.get(name, key, func(dir string) error { return b.buildTogether(ctx, s, tools, dir, after) })
+}
+
+// buildAlone compiles a tool inside a module that requires just it.
+func (b *builder) buildAlone(ctx context.Context, s *step, t tool, dir string, after <-chan struct{}) error {
 	work, err := b.store.temp()
 	if err != nil {
 		return fmt.Errorf("make a working folder: %w", err)
@@ -322,21 +390,59 @@ func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) er
 	if _, err := run(ctx, work, goEnv, nil, "go", "get", t.module+"@"+t.version); err != nil {
 		return err
 	}
+	return b.buildTools(ctx, s, []tool{t}, work, dir, after)
+}
+
+// buildTools compiles tools inside the module in the folder work. What they need is downloaded at once; the compiler waits for after.
+func (b *builder) buildTools(ctx context.Context, s *step, tools []tool, work, dir string, after <-chan struct{}) error {
+	var packages, tags []string
+	flags := "-s -w"
 	cgo := "CGO_ENABLED=0"
-	if t.cgo {
-		cgo = "CGO_ENABLED=1"
-	}
-	args := []string{"-tags", t.tags, "-ldflags", strings.TrimSpace("-s -w " + t.ldflags)}
-	for _, p := range t.packages {
-		args = append(args, path.Join(t.module, p))
-	}
-	if len(t.plugins) > 0 {
-		if err := os.WriteFile(filepath.Join(work, "main.go"), corednsMain(t), 0o644); err != nil {
-			return fmt.Errorf("write the program of CoreDNS: %w", err)
+	for _, t := range tools {
+		tags = append(tags, strings.Fields(t.tags)...)
+		if t.ldflags != "" {
+			flags += " " + t.ldflags
 		}
-		args = append(args, ".")
+		if t.cgo {
+			cgo = "CGO_ENABLED=1"
+		}
+		for _, p := range t.packages {
+			packages = append(packages, path.Join(t.module, p))
+		}
+		if len(t.plugins) > 0 {
+			if err := writeMain(filepath.Join(work, t.name), corednsMain(t)); err != nil {
+				return err
+			}
+			packages = append(packages, "./"+t.name)
+		}
 	}
-	return b.goBuild(ctx, s, work, dir, []string{cgo}, args...)
+	env := []string{cgo}
+	// It loads the packages and prints nothing, which takes downloading all that a build needs.
+	load := append([]string{"list", "-mod=mod", "-deps", "-f", "{{with .Error}}{{.}}{{end}}", "-tags", strings.Join(tags, ",")}, packages...)
+	if _, err := run(ctx, work, slices.Concat(env, goEnv), nil, "go", load...); err != nil {
+		return fmt.Errorf("download modules: %w", err)
+	}
+	select {
+	case <-after:
+	default:
+		s.note("modules are there; waiting for the compiler")
+		if err := await(ctx, after); err != nil {
+			return err
+		}
+		s.note("compiling")
+	}
+	return b.goBuild(ctx, s, work, dir, env, append([]string{"-tags", strings.Join(tags, ","), "-ldflags", flags}, packages...)...)
+}
+
+// writeMain writes the source of a program into a folder of its own.
+func writeMain(dir string, source []byte) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("make a folder for a program: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644); err != nil {
+		return fmt.Errorf("write a program: %w", err)
+	}
+	return nil
 }
 
 // corednsMain is the source of a CoreDNS with just the plugins that are wanted. Their order in a chain of plugins is CoreDNS's own.
@@ -350,8 +456,9 @@ func corednsMain(t tool) []byte {
 	return s.Bytes()
 }
 
-// stepEtcd builds the etcd that kubeadm asks for, or the nearest patch of the same minor that is served.
-func (b *builder) stepEtcd(ctx context.Context) (err error) {
+// stepEtcd builds the etcd that kubeadm asks for, or the nearest patch of the same minor that is served. That of the default minor is built like the other
+// tools; an older one would get modules that it was not made for, and shares nothing anyway.
+func (b *builder) stepEtcd(ctx context.Context, after <-chan struct{}) (err error) {
 	want, err := os.ReadFile(filepath.Join(b.module, "etcd"))
 	if err != nil {
 		return fmt.Errorf("read which etcd is wanted: %w", err)
@@ -359,21 +466,32 @@ func (b *builder) stepEtcd(ctx context.Context) (err error) {
 	version := string(want)
 	s := b.progress.step("etcd %s", version)
 	defer func() { s.end(err) }()
-	key := keyOf(etcdModule, version, b.compiler)
+	parts := []string{etcdModule, version, b.compiler}
+	shared := minorOf(b.version) == minorOf(Default)
+	if shared {
+		parts = append(append(parts, b.key("base")), mayRaise...)
+	}
+	key := keyOf(parts...)
 	b.keysSet("etcd", key)
 	b.etcd, err = b.store.get("etcd-"+version, key, func(dir string) error {
-		got, err := download(ctx, etcdModule+"@"+version)
+		got, err := download(ctx, goEnv, etcdModule+"@"+version)
 		if err != nil {
 			return err
 		}
 		use := version
 		if got[0].Error != "" {
-			if use, err = servedNear(ctx, etcdModule, version); err != nil {
+			if use, err = servedNear(ctx, goEnv, etcdModule, version); err != nil {
 				return fmt.Errorf("etcd %s is not served (%s): %w", version, firstLine(got[0].Error), err)
 			}
 			s.note("not served; using %s", use)
 		}
-		if err := b.buildTool(ctx, s, tool{name: "etcd", module: etcdModule, version: use, packages: []string{"."}}, dir); err != nil {
+		etcd := tool{name: "etcd", module: etcdModule, version: use, packages: []string{"."}}
+		if shared {
+			err = b.buildTogether(ctx, s, []tool{etcd}, dir, after)
+		} else {
+			err = b.buildAlone(ctx, s, etcd, dir, after)
+		}
+		if err != nil {
 			return err
 		}
 		// The main package is the root of the module .../server/v3, and go names the program after it.
@@ -389,8 +507,15 @@ func (b *builder) keysSet(name, key string) {
 	b.keys[name] = key
 }
 
+// key is what keysSet has remembered.
+func (b *builder) key(name string) string {
+	b.progress.mu.Lock()
+	defer b.progress.mu.Unlock()
+	return b.keys[name]
+}
+
 // assemble makes the image of the pieces.
-func (b *builder) assemble(ctx context.Context, ref string) error {
+func (b *builder) assemble(ctx context.Context, ref string) (err error) {
 	kind, err := kindFiles(ctx)
 	if err != nil {
 		return err
@@ -399,11 +524,18 @@ func (b *builder) assemble(ctx context.Context, ref string) error {
 	if err != nil {
 		return fmt.Errorf("read kind's containerd configuration: %w", err)
 	}
-	images, err := b.stepImages(ctx, sandboxImage(string(config)))
-	if err != nil {
+	defer func() { err = errors.Join(err, removeImage(ctx, b.host, baseRef(b.version))) }()
+	var images string
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		images, err = b.stepImages(gctx, sandboxImage(string(config)))
+		return err
+	})
+	g.Go(func() error { return b.stepBase(gctx, kind) })
+	if err := g.Wait(); err != nil {
 		return err
 	}
-	return b.stepNode(ctx, kind, images, ref)
+	return b.stepNode(ctx, images, ref)
 }
 
 const containerdConfig = "etc/containerd/config.toml"
@@ -423,8 +555,8 @@ func (b *builder) stepImages(ctx context.Context, sandbox string) (file string, 
 	s := b.progress.step("images of the control plane")
 	defer func() { s.end(err) }()
 	parts := []string{recipeRevision, sandbox}
-	for _, name := range []string{"kubernetes", "support", "etcd", "coredns", "network-root"} {
-		parts = append(parts, b.keys[name])
+	for _, name := range []string{"kubernetes", "support", "etcd", "tools", "network-root"} {
+		parts = append(parts, b.key(name))
 	}
 	dir, err := b.store.get("images-"+b.version, keyOf(parts...), func(dir string) error {
 		out, err := run(ctx, "", nil, nil, filepath.Join(b.kubernetes, "kubeadm"), "config", "images", "list", "--kubernetes-version", b.version)
@@ -466,7 +598,7 @@ func (b *builder) writeImages(work, file string, refs []string, sandbox string) 
 		case "etcd":
 			from, at = filepath.Join(b.etcd, program), "usr/local/bin/etcd"
 		case "coredns":
-			from, at = filepath.Join(b.tools["coredns"], program), "coredns"
+			from, at = filepath.Join(b.tools, program), "coredns"
 		case "pause":
 			from, at = filepath.Join(b.support, program), "pause"
 		default:
@@ -512,7 +644,7 @@ func networkLayers(root, work string) ([]v1.Layer, error) {
 
 // kindFiles are the base files of kind's own node image, from the module that this program is built with.
 func kindFiles(ctx context.Context) (fs.FS, error) {
-	got, err := download(ctx, "sigs.k8s.io/kind@"+kindRelease)
+	got, err := download(ctx, goEnv, "sigs.k8s.io/kind@"+kindRelease)
 	if err != nil {
 		return nil, err
 	}
@@ -526,20 +658,27 @@ func kindFiles(ctx context.Context) (fs.FS, error) {
 	return os.DirFS(dir), nil
 }
 
-// stepNode makes the node image: the base, and the images imported into it.
-func (b *builder) stepNode(ctx context.Context, kind fs.FS, images, ref string) (err error) {
-	s := b.progress.step("node image")
+// stepBase loads the node image without the images of the control plane into the runtime.
+func (b *builder) stepBase(ctx context.Context, kind fs.FS) (err error) {
+	s := b.progress.step("base of the node image")
 	defer func() { s.end(err) }()
 	work, err := b.store.temp()
 	if err != nil {
 		return fmt.Errorf("make a working folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	base, err := b.base(ctx, kind, work)
+	file, err := b.base(ctx, kind, work)
 	if err != nil {
 		return fmt.Errorf("put together the base of the node image: %w", err)
 	}
-	return commit(ctx, b.host, base, images, ref, b.version, b.store.dir)
+	return load(ctx, b.host, file)
+}
+
+// stepNode makes the node image: the base, and the images imported into it.
+func (b *builder) stepNode(ctx context.Context, images, ref string) (err error) {
+	s := b.progress.step("node image")
+	defer func() { s.end(err) }()
+	return commit(ctx, b.host, images, ref, b.version, b.store.dir)
 }
 
 // base writes the archive of the node's base image and returns its path.
@@ -607,24 +746,20 @@ func (b *builder) nodeFiles(ctx context.Context, kind fs.FS) (tree, error) {
 	for _, c := range []string{"kubelet", "kubeadm", "kubectl"} {
 		t.copy("usr/bin/"+c, 0o755, filepath.Join(b.kubernetes, c))
 	}
+	t.copy("usr/local/sbin/runc", 0o755, filepath.Join(b.runc, "runc"))
+	for _, p := range containerd.packages {
+		t.copy("usr/local/bin/"+path.Base(p), 0o755, filepath.Join(b.containerd, path.Base(p)))
+	}
 	for _, tl := range tools {
-		for _, p := range tl.packages {
-			program := path.Base(path.Join(tl.module, p))
-			where := "usr/local/bin/"
-			switch tl.name {
-			case "coredns":
-				continue // runs as a Pod
-			case "runc":
-				where = "usr/local/sbin/"
-			case "cni-plugins":
-				where = "opt/cni/bin/"
-			case "containerd":
-				program = path.Base(p)
-			}
-			t.copy(where+program, 0o755, filepath.Join(b.tools[tl.name], program))
+		where := "usr/local/bin/"
+		if tl.name == "cni-plugins" {
+			where = "opt/cni/bin/"
+		}
+		for _, p := range tl.packages { // CoreDNS has none: it runs as a Pod
+			t.copy(where+path.Base(p), 0o755, filepath.Join(b.tools, path.Base(p)))
 		}
 	}
-	spec, err := baseSpec(ctx, filepath.Join(b.tools["containerd"], "ctr"))
+	spec, err := baseSpec(ctx, filepath.Join(b.containerd, "ctr"))
 	if err != nil {
 		return nil, err
 	}

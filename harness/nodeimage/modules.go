@@ -21,18 +21,26 @@ import (
 // the user has them.
 var goEnv = []string{"GOWORK=off"}
 
+// goEnvOf is goEnv for what belongs to one Kubernetes version.
+func goEnvOf(version string) []string {
+	if t := adjustments[version].toolchain; t != "" {
+		return append([]string{"GOTOOLCHAIN=" + t}, goEnv...)
+	}
+	return goEnv
+}
+
 // downloaded is what `go mod download -json` says of a module.
 type downloaded struct{ Path, Version, Dir, GoMod, Error string }
 
 // download fetches modules into the module cache. A module that cannot be had has its Error set; the error returned is about everything else.
-func download(ctx context.Context, modules ...string) ([]downloaded, error) {
+func download(ctx context.Context, env []string, modules ...string) ([]downloaded, error) {
 	// Outside any module, so that no go.mod of the user has a say.
 	dir, err := os.MkdirTemp("", "podorder-mod-")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	out, runErr := run(ctx, dir, goEnv, nil, "go", append([]string{"mod", "download", "-json"}, modules...)...)
+	out, runErr := run(ctx, dir, env, nil, "go", append([]string{"mod", "download", "-json"}, modules...)...)
 	var all []downloaded
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var d downloaded
@@ -109,7 +117,7 @@ type source struct {
 
 // kubernetesSource fetches k8s.io/kubernetes. The error is an *UnavailableError where the version is not served.
 func kubernetesSource(ctx context.Context, version string) (*source, error) {
-	got, err := download(ctx, "k8s.io/kubernetes@"+version)
+	got, err := download(ctx, goEnvOf(version), "k8s.io/kubernetes@"+version)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +167,7 @@ func stagingVersions(ctx context.Context, version string, src *source, note func
 	for _, path := range stagingModules(src.mod) {
 		modules = append(modules, path+"@"+want)
 	}
-	got, err := download(ctx, modules...)
+	got, err := download(ctx, goEnvOf(version), modules...)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +177,7 @@ func stagingVersions(ctx context.Context, version string, src *source, note func
 		if d.Error == "" {
 			continue
 		}
-		v, err := servedNear(ctx, d.Path, want)
+		v, err := servedNear(ctx, goEnvOf(version), d.Path, want)
 		if err != nil {
 			return nil, fmt.Errorf("%s@%s is not served (%s): %w", d.Path, want, firstLine(d.Error), err)
 		}
@@ -180,13 +188,13 @@ func stagingVersions(ctx context.Context, version string, src *source, note func
 }
 
 // servedNear is the version of a module that is nearest to want, within its minor, and can be had.
-func servedNear(ctx context.Context, module, want string) (string, error) {
+func servedNear(ctx context.Context, env []string, module, want string) (string, error) {
 	list, err := served(ctx, module)
 	if err != nil {
 		return "", err
 	}
 	for _, v := range patchesNear(want, list) {
-		got, err := download(ctx, module+"@"+v)
+		got, err := download(ctx, env, module+"@"+v)
 		if err != nil {
 			return "", err
 		}

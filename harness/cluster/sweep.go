@@ -77,7 +77,7 @@ func Sweep(ctx context.Context, rt Runtime, o SweepOptions) (removed []string, e
 		removed = append(removed, name)
 	}
 	if !o.DryRun {
-		errs = append(errs, leaveNetwork(ctx, rt, s))
+		errs = append(errs, leaveNetwork(ctx, rt, s), sweepInotify("/proc", s, self))
 	}
 	return removed, errors.Join(errs...)
 }

@@ -1,0 +1,42 @@
+package run
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+)
+
+// unnamed are the MUST rules that no case names, each with the reason.
+var unnamed = map[string]string{}
+
+// TestCensus: every rule that a case names is one of the model's, and every rule
+// that binds is named by a case, or there is a reason why not.
+func TestCensus(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		assert.Check(t, len(c.Rules) > 0, "%s names no rule", c.ID)
+		for _, slug := range c.Rules {
+			_, ok := reference.RuleBySlug(slug)
+			assert.Check(t, ok, "%s names rule %s, which the model does not have", c.ID, slug)
+		}
+	}
+	for _, r := range reference.Rules() {
+		reason, listed := unnamed[r.Slug]
+		switch {
+		case r.Level != reference.Must:
+			assert.Check(t, !listed, "%s does not bind, so it needs no reason", r.Slug)
+		case named(cases, r.Slug):
+			assert.Check(t, !listed, "a case names %s: remove it from the table", r.Slug)
+		default:
+			assert.Check(t, listed && reason != "", "no case names %s (%s): add one, or to the table why not", r.Slug, r.Says)
+		}
+	}
+	for slug := range unnamed {
+		_, ok := reference.RuleBySlug(slug)
+		assert.Check(t, ok, "the table has rule %s, which the model does not have", slug)
+	}
+}

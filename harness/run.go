@@ -66,7 +66,7 @@ type Recording struct {
 
 // Run runs a case and returns what it recorded, saved and read back. The steps that the case leaves out are done as well: the Pod is applied first, and
 // deleted and awaited to be gone at the end. With an error, the recording, if not nil, holds what there was until then; a step that was not fulfilled is
-// a *record.AwaitError. A case that restarts the kubelet gets its nodes for itself; pin it to one (Options.Node) to let others go on elsewhere. When the context ends, the recording ends at once and the Pod is left to the cleanup of its namespace.
+// a *record.AwaitError. An error that is a *SkipError says that the case cannot be run on this cluster. A case that restarts the kubelet gets its nodes for itself; pin it to one (Options.Node) to let others go on elsewhere. When the context ends, the recording ends at once and the Pod is left to the cleanup of its namespace.
 //
 // The namespace of the case goes in the background; Cluster.Cleanup, at the end of all runs, waits until the last of them is gone. What becomes of it
 // decides nothing.
@@ -98,11 +98,20 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	if err := checkSteps(c.Steps, cl.Access()); err != nil {
 		return nil, err
 	}
+	if err := required(cl, c); err != nil {
+		return nil, err
+	}
 	all, nodes, err := nodesNow(ctx, cl, o.Node)
 	if err != nil {
 		return nil, err
 	}
-	if o.Node != "" {
+	if needs(c.Steps, fixtures.Node) {
+		if nodes = slices.DeleteFunc(nodes, func(n nodeNow) bool { return n.controlPlane }); len(nodes) == 0 {
+			return nil, errControlPlane
+		}
+		nodes = nodes[:1]
+	}
+	if o.Node != "" || needs(c.Steps, fixtures.Node) {
 		if pod.Spec.NodeSelector == nil {
 			pod.Spec.NodeSelector = map[string]string{}
 		}
@@ -114,7 +123,7 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	}
 	alone := disturbs(c.Steps)
 	if alone {
-		o.Progress("waiting until no other case runs, because this one restarts the kubelet")
+		o.Progress("waiting until no other case runs there, because this one disturbs the node")
 	}
 	giveBack, err := cl.Use(ctx, names, alone)
 	if err != nil {
@@ -172,10 +181,14 @@ func namespaceName(prefix, id string) string {
 	return strings.TrimRight(name, "-") + "-" + strings.ToLower(rand.Text()[:5])
 }
 
+// labelControlPlane is the label of the nodes that kubeadm runs the control plane on.
+const labelControlPlane = "node-role.kubernetes.io/control-plane"
+
 // nodeNow is a node as it is now.
 type nodeNow struct {
 	name, hostname   string
 	kubelet, runtime string
+	controlPlane     bool
 }
 
 // nodesNow asks for the nodes anew, because a kubelet may have been replaced since the cluster was opened. It returns all of them, and those on
@@ -189,7 +202,8 @@ func nodesNow(ctx context.Context, cl *cluster.Cluster, pin string) (all, candid
 	}
 	var names []string
 	for _, n := range list.Items {
-		now := nodeNow{n.Name, n.Labels[corev1.LabelHostname], n.Status.NodeInfo.KubeletVersion, n.Status.NodeInfo.ContainerRuntimeVersion}
+		_, controlPlane := n.Labels[labelControlPlane]
+		now := nodeNow{n.Name, n.Labels[corev1.LabelHostname], n.Status.NodeInfo.KubeletVersion, n.Status.NodeInfo.ContainerRuntimeVersion, controlPlane}
 		all = append(all, now)
 		if !cluster.TakesPods(&n) {
 			continue
@@ -244,11 +258,14 @@ func (r *runner) prepare(ctx context.Context) error {
 		labels := map[string]string{cluster.LabelCase: strings.ReplaceAll(r.c.ID, "/", ".")}
 		return r.cl.CreateNamespace(nctx, r.Namespace, labels)
 	})
-	if err := g.Wait(); err != nil {
-		r.dropNamespace(ctx)
-		return err
+	err := g.Wait()
+	if err == nil {
+		err = r.keeps(ctx)
 	}
-	return nil
+	if err != nil {
+		r.dropNamespace(ctx)
+	}
+	return err
 }
 
 // dropNamespace asks for the namespace to be deleted. Whether it works decides nothing: Cleanup comes back to it.
@@ -265,8 +282,12 @@ func (r *runner) dropNamespace(ctx context.Context) {
 
 // record runs the steps with a recorder beside them.
 func (r *runner) record(ctx context.Context) error {
+	name := r.pod.Name
+	if r.c.Workload != "" {
+		name = r.c.Select // empty for the first one that appears
+	}
 	rec, err := record.Start(ctx, record.Options{
-		Dir: r.o.Dir, Client: r.cl.Client, Namespace: r.Namespace, Pod: r.pod.Name,
+		Dir: r.o.Dir, Client: r.cl.Client, Namespace: r.Namespace, Pod: name, Labels: r.pod.Labels,
 		Header: r.header, Follow: r.follow, LocalClock: r.localClock, Progress: r.o.Progress,
 	})
 	if err != nil {
@@ -288,6 +309,9 @@ func (r *runner) record(ctx context.Context) error {
 	}
 	r.note()
 	r.dropNamespace(ctx)
+	if ctx.Err() == nil {
+		err = errors.Join(err, r.nodeBack(ctx))
+	}
 	t, e := rec.Load()
 	r.Trace = t
 	return errors.Join(err, e)
@@ -306,17 +330,19 @@ func (r *runner) note() {
 
 // finish deletes the Pod, unless a step did, and waits until it is gone.
 func (r *runner) finish(ctx context.Context) error {
-	if !r.deleted {
-		if err := r.delete(ctx, trace.DeleteParam{}); err != nil {
+	switch {
+	case r.deleted:
+	case r.c.Workload != "":
+		if err := r.removeFile(ctx, r.c.Workload); err != nil {
+			return err
+		}
+	default:
+		if err := r.delete(ctx, nil); err != nil {
 			return err
 		}
 	}
-	grace := int64(30) // the API server's default
-	if g := r.pod.Spec.TerminationGracePeriodSeconds; g != nil {
-		grace = *g
-	}
 	r.o.Progress("waiting for the Pod to be gone")
-	return r.rec.AwaitOver(ctx, time.Duration(grace)*time.Second+goneSlack)
+	return r.rec.AwaitOver(ctx, grace(r.pod)+goneSlack)
 }
 
 // header is the first line of the trace.

@@ -2,12 +2,15 @@ package harness
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -50,17 +53,22 @@ func TestActsThatCannotBeDoneAreRefusedBeforehand(t *testing.T) {
 		access bool
 		want   string // empty if it can be done
 	}{
-		"apply":                    {act: trace.Act{Name: "apply"}},
+		"apply":                    {act: trace.Act{Name: "apply", Param: json.RawMessage(`{}`)}},
 		"delete":                   {act: trace.Act{Name: "delete", Param: json.RawMessage(`{"gracePeriodSeconds":3}`)}},
 		"delete in a wrong way":    {act: trace.Act{Name: "delete", Param: json.RawMessage(`{"grace":3}`)}, want: `act "delete"`},
 		"restart":                  {act: trace.Act{Name: "restart", Param: json.RawMessage(`"kubelet"`)}, access: true},
-		"restart something else":   {act: trace.Act{Name: "restart", Param: json.RawMessage(`"node"`)}, access: true, want: `takes "kubelet", not "node"`},
+		"restart the node":         {act: trace.Act{Name: "restart", Param: json.RawMessage(`"node"`)}, access: true},
+		"restart something else":   {act: trace.Act{Name: "restart", Param: json.RawMessage(`"pod"`)}, access: true, want: `"pod" cannot be named here; write restart: kubelet or restart: node`},
+		"evict":                    {act: trace.Act{Name: "evict", Param: json.RawMessage(`{}`)}},
+		"a patch of nothing":       {act: trace.Act{Name: "patch", Param: json.RawMessage(`{}`)}, want: "{} is not a patch"},
+		"a file without a name":    {act: trace.Act{Name: "apply", Param: json.RawMessage(`""`)}, want: "is not the name of a file"},
+		"an ephemeral container":   {act: trace.Act{Name: "debug", Param: json.RawMessage(`{"name":"d"}`)}},
 		"stop":                     {act: trace.Act{Name: "stop", Param: json.RawMessage(`"sandbox"`)}, access: true},
-		"restart from outside":     {act: trace.Act{Name: "restart", Param: json.RawMessage(`"kubelet"`)}, want: "takes commands in the node"},
-		"stop from outside":        {act: trace.Act{Name: "stop", Param: json.RawMessage(`"sandbox"`)}, want: "takes commands in the node"},
-		"something not heard of":   {act: trace.Act{Name: "explode"}, want: `unknown act "explode"; an act is apply, delete, restart or stop`},
-		"a parameter of its own":   {act: trace.Act{Name: "stop", Param: json.RawMessage(`{"sandbox":1}`)}, access: true, want: `takes "sandbox"`},
-		"nothing where it is some": {act: trace.Act{Name: "restart", Param: json.RawMessage(`{}`)}, access: true, want: `takes "kubelet"`},
+		"restart from outside":     {act: trace.Act{Name: "restart", Param: json.RawMessage(`"kubelet"`)}, want: ErrNoNodeAccess.Why},
+		"stop from outside":        {act: trace.Act{Name: "stop", Param: json.RawMessage(`"sandbox"`)}, want: ErrNoNodeAccess.Why},
+		"something not heard of":   {act: trace.Act{Name: "explode"}, want: `unknown act "explode"; an act is apply, remove, delete, evict, patch, debug, restart or stop`},
+		"a parameter of its own":   {act: trace.Act{Name: "stop", Param: json.RawMessage(`{"sandbox":1}`)}, access: true, want: "write stop: sandbox"},
+		"nothing where it is some": {act: trace.Act{Name: "restart", Param: json.RawMessage(`{}`)}, access: true, want: "write restart: kubelet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := checkSteps([]fixtures.Step{{Await: &fixtures.Await{Gone: true}}, {Act: &c.act}}, c.access)
@@ -70,7 +78,52 @@ func TestActsThatCannotBeDoneAreRefusedBeforehand(t *testing.T) {
 			}
 			assert.ErrorContains(t, err, "step 2: ")
 			assert.ErrorContains(t, err, c.want)
+			skip := new(SkipError)
+			assert.Equal(t, errors.As(err, &skip), c.want == ErrNoNodeAccess.Why, "only what this cluster lacks is a reason to skip")
 		})
+	}
+}
+
+func TestAFieldThatTheServerDropsIsNamed(t *testing.T) {
+	policy := corev1.ContainerRestartPolicyNever
+	wanted := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}, {Name: "b", RestartPolicy: &policy}}}}
+	kept := wanted.DeepCopy()
+	kept.Spec.DNSPolicy = corev1.DNSDefault // what the server adds is no matter
+	field := func() string {
+		w, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
+		assert.NilError(t, err)
+		k, err := runtime.DefaultUnstructuredConverter.ToUnstructured(kept)
+		assert.NilError(t, err)
+		return dropped(w["spec"], k["spec"], "spec")
+	}
+	assert.Equal(t, field(), "")
+	kept.Spec.Containers[1].RestartPolicy = nil
+	assert.Equal(t, field(), "spec.containers[1].restartPolicy")
+	kept.Spec.Containers = kept.Spec.Containers[:1]
+	assert.Equal(t, field(), "spec.containers[1]")
+}
+
+func TestAWorkloadGetsThePodAsItsTemplate(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		for file := range c.Files {
+			t.Run(c.ID+"/"+file, func(t *testing.T) {
+				pod, err := decode(c.Manifest)
+				assert.NilError(t, err)
+				r := &runner{c: c, pod: pod}
+				o, err := r.object(file)
+				assert.NilError(t, err)
+				template, there, err := unstructured.NestedMap(o.Object, "spec", "template", "spec")
+				assert.NilError(t, err)
+				assert.Equal(t, there, file == c.Workload)
+				if there {
+					var spec corev1.PodSpec
+					assert.NilError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(template, &spec))
+					assert.DeepEqual(t, spec, pod.Spec)
+				}
+			})
+		}
 	}
 }
 

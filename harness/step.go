@@ -6,20 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/cluster"
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// What restart and stop can be asked for.
-const (
-	unitKubelet = "kubelet"
-	podSandbox  = "sandbox"
-)
+// kubeletUnit is the kubelet as systemd knows it in a kind node.
+const kubeletUnit = "kubelet.service"
 
-// checkSteps refuses, before anything is done, what cannot be done.
+// checkSteps refuses, before anything is done, what cannot be done. Where only this cluster cannot do it, the error is a *SkipError.
 func checkSteps(steps []fixtures.Step, access bool) error {
 	for i, s := range steps {
 		if s.Act == nil {
@@ -34,45 +36,51 @@ func checkSteps(steps []fixtures.Step, access bool) error {
 
 func checkAct(a trace.Act, access bool) error {
 	var err error
-	inNode := false
-	switch a.Name {
-	case trace.ActApply:
-	case trace.ActDelete:
-		_, err = a.Delete()
-	case trace.ActRestart:
-		inNode, err = true, target(a, unitKubelet)
-	case trace.ActStop:
-		inNode, err = true, target(a, podSandbox)
+	switch {
+	case a.Name == trace.ActApply || a.Name == fixtures.ActRemove:
+		_, err = fixtures.File(a)
+	case a.Name == trace.ActDelete || a.Name == fixtures.ActEvict:
+		_, err = fixtures.Period(a)
+	case a.Name == fixtures.ActPatch:
+		_, err = fixtures.Patch(a)
+	case a.Name == fixtures.ActDebug:
+		_, err = fixtures.Ephemeral(a)
+	case fixtures.InNode(a):
+		if _, err = fixtures.Target(a); err == nil && !access {
+			err = ErrNoNodeAccess
+		}
 	default:
-		return fmt.Errorf("unknown act %q; an act is apply, delete, restart or stop", a.Name)
+		return fmt.Errorf("unknown act %q; an act is apply, remove, delete, evict, patch, debug, restart or stop", a.Name)
 	}
-	if err == nil && inNode && !access {
-		err = fmt.Errorf("act %q takes commands in the node, which only work where the nodes are containers of this machine (kind)", a.Name)
-	}
-	return err
-}
-
-// target checks the only parameter that an act may have.
-func target(a trace.Act, want string) error {
-	var s string
-	if err := json.Unmarshal(a.Param, &s); err != nil || s != want {
-		return fmt.Errorf("act %q takes %q, not %s", a.Name, want, a.Param)
+	if err != nil {
+		return fmt.Errorf("act %q: %w", a.Name, err)
 	}
 	return nil
 }
 
 // disturbs reports whether steps change the node under the Pods of other cases.
-func disturbs(steps []fixtures.Step) bool {
-	return slices.ContainsFunc(steps, func(s fixtures.Step) bool { return s.Act != nil && s.Act.Name == trace.ActRestart })
+func disturbs(steps []fixtures.Step) bool { return needs(steps, fixtures.Kubelet, fixtures.Node) }
+
+// needs reports whether a step is an act on one of these on the node.
+func needs(steps []fixtures.Step, targets ...string) bool {
+	return slices.ContainsFunc(steps, func(s fixtures.Step) bool {
+		if s.Act == nil || !fixtures.InNode(*s.Act) {
+			return false
+		}
+		target, err := fixtures.Target(*s.Act)
+		return err == nil && slices.Contains(targets, target)
+	})
 }
 
 // steps does and awaits what the case says.
 func (r *runner) steps(ctx context.Context) error {
-	first := slices.IndexFunc(r.c.Steps, func(s fixtures.Step) bool { return s.Act != nil && s.Act.Name == trace.ActApply })
-	if first < 0 {
-		if err := r.apply(ctx); err != nil {
+	for _, file := range r.c.Objects {
+		if err := r.applyFile(ctx, file); err != nil {
 			return err
 		}
+	}
+	if err := r.apply(ctx); err != nil {
+		return err
 	}
 	for i, s := range r.c.Steps {
 		r.o.Progress("step %d of %d: %s", i+1, len(r.c.Steps), s)
@@ -90,24 +98,61 @@ func (r *runner) step(ctx context.Context, s fixtures.Step) error {
 	if s.Act == nil {
 		return errors.New("the step says nothing")
 	}
-	switch s.Act.Name {
+	switch a := *s.Act; a.Name {
 	case trace.ActApply:
-		return r.apply(ctx)
-	case trace.ActDelete:
-		p, err := s.Act.Delete()
+		file, err := fixtures.File(a)
 		if err != nil {
 			return err
 		}
-		return r.delete(ctx, p)
-	case trace.ActRestart:
-		return r.inNode(ctx, *s.Act, "systemctl", "restart", "kubelet.service")
-	case trace.ActStop:
-		return r.stopSandbox(ctx, *s.Act)
+		return r.applyFile(ctx, file)
+	case fixtures.ActRemove:
+		file, err := fixtures.File(a)
+		if err != nil {
+			return err
+		}
+		return r.removeFile(ctx, file)
+	case trace.ActDelete:
+		period, err := fixtures.Period(a)
+		if err != nil {
+			return err
+		}
+		return r.delete(ctx, period)
+	case fixtures.ActEvict:
+		period, err := fixtures.Period(a)
+		if err != nil {
+			return err
+		}
+		return r.evict(ctx, period)
+	case fixtures.ActPatch:
+		p, err := fixtures.Patch(a)
+		if err != nil {
+			return err
+		}
+		if p.Status != nil {
+			return r.patch(ctx, a, a.Param, "status")
+		}
+		return r.patch(ctx, a, a.Param)
+	case fixtures.ActDebug:
+		body, err := json.Marshal(map[string]any{"spec": map[string]any{"ephemeralContainers": []json.RawMessage{a.Param}}})
+		if err != nil {
+			return fmt.Errorf("encoding the ephemeral container: %w", err)
+		}
+		return r.patch(ctx, a, body, "ephemeralcontainers")
+	case trace.ActRestart, trace.ActStop:
+		return r.inNode(ctx, a)
 	}
 	return fmt.Errorf("unknown act %q", s.Act.Name)
 }
 
+// apply makes the Pod, or the workload that makes it.
 func (r *runner) apply(ctx context.Context) error {
+	if r.c.Workload != "" {
+		if err := r.applyFile(ctx, r.c.Workload); err != nil {
+			return err
+		}
+		r.applied = true
+		return nil
+	}
 	if err := r.rec.Did(trace.ActApply, nil); err != nil {
 		return err
 	}
@@ -120,44 +165,121 @@ func (r *runner) apply(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) delete(ctx context.Context, p trace.DeleteParam) error {
-	if err := r.rec.Did(trace.ActDelete, p); err != nil {
+// podName is the name of the Pod that is recorded. A workload gives it one.
+func (r *runner) podName() (string, error) {
+	switch {
+	case r.c.Workload == "":
+		return r.pod.Name, nil
+	case r.c.Select != "":
+		return r.c.Select, nil
+	}
+	if p := r.rec.Pod(); p != nil {
+		return p.Name, nil
+	}
+	return "", fmt.Errorf("%s has made no Pod yet; await something before", r.c.Workload)
+}
+
+func (r *runner) delete(ctx context.Context, period *int64) error {
+	name, err := r.podName()
+	if err != nil {
+		return err
+	}
+	if err := r.rec.Did(trace.ActDelete, trace.DeleteParam{GracePeriodSeconds: period}); err != nil {
 		return err
 	}
 	r.deleted = true
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
-	err := r.cl.Client.CoreV1().Pods(r.Namespace).Delete(ctx, r.pod.Name, metav1.DeleteOptions{GracePeriodSeconds: p.GracePeriodSeconds})
-	if err != nil {
+	if err := r.cl.Client.CoreV1().Pods(r.Namespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: period}); err != nil {
 		return fmt.Errorf("deleting the Pod: %w", err)
 	}
 	return nil
 }
 
-// inNode does an act by a command in the node of the Pod.
-func (r *runner) inNode(ctx context.Context, a trace.Act, command string, args ...string) error {
-	r.note()
-	n, ok := r.cl.Node(r.Node)
-	if !ok {
-		return errors.New("the Pod is not on a node yet; await something before")
+func (r *runner) evict(ctx context.Context, period *int64) error {
+	name, err := r.podName()
+	if err != nil {
+		return err
+	}
+	if err := r.rec.Did(fixtures.ActEvict, trace.DeleteParam{GracePeriodSeconds: period}); err != nil {
+		return err
+	}
+	r.deleted = true
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	eviction := &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Name: name, Namespace: r.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: period},
+	}
+	if err := r.cl.Client.PolicyV1().Evictions(r.Namespace).Evict(ctx, eviction); err != nil {
+		return fmt.Errorf("evicting the Pod: %w", err)
+	}
+	return nil
+}
+
+// patch does an act by a strategic merge patch of the Pod or of a part of it.
+func (r *runner) patch(ctx context.Context, a trace.Act, body []byte, part ...string) error {
+	name, err := r.podName()
+	if err != nil {
+		return err
 	}
 	if err := r.rec.Did(a.Name, a.Param); err != nil {
 		return err
 	}
-	_, err := n.Command(ctx, command, args...)
-	return err
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	if _, err := r.cl.Client.CoreV1().Pods(r.Namespace).Patch(ctx, name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, part...); err != nil {
+		return fmt.Errorf("changing the Pod: %w", err)
+	}
+	return nil
 }
 
-// stopSandbox stops the sandbox of the Pod behind the kubelet's back.
-func (r *runner) stopSandbox(ctx context.Context, a trace.Act) error {
+// inNode does an act on the node of the Pod.
+func (r *runner) inNode(ctx context.Context, a trace.Act) error {
+	target, err := fixtures.Target(a)
+	if err != nil {
+		return err
+	}
 	r.note()
 	n, ok := r.cl.Node(r.Node)
 	if !ok {
 		return errors.New("the Pod is not on a node yet; await something before")
 	}
-	id, err := sandbox(ctx, n, r.UID)
-	if err != nil {
+	id := ""
+	if target == fixtures.Sandbox {
+		if id, err = sandbox(ctx, n, r.UID); err != nil {
+			return err
+		}
+	}
+	if err := r.rec.Did(a.Name, a.Param); err != nil {
 		return err
 	}
-	return r.inNode(ctx, a, "crictl", "stopp", id)
+	switch target {
+	case fixtures.Sandbox:
+		_, err = n.Command(ctx, "crictl", "stopp", id)
+	case fixtures.Node:
+		err = r.cl.RestartNode(ctx, n)
+	default:
+		_, err = n.Command(ctx, "systemctl", "restart", kubeletUnit)
+	}
+	return err
+}
+
+// nodeBack waits until the node takes Pods again, for the cases that come next.
+func (r *runner) nodeBack(ctx context.Context) error {
+	if !disturbs(r.c.Steps) || r.Node == "" {
+		return nil
+	}
+	return cluster.WaitNode(ctx, r.cl.Client, r.Node, nodePatience)
+}
+
+// nodePatience is how long a node may take to be ready after its kubelet, or all of it, was restarted. Patience, not a rule.
+const nodePatience = 2 * time.Minute
+
+// grace is the grace period that the Pod is deleted with where a step says nothing else.
+func grace(pod *corev1.Pod) time.Duration {
+	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
+		return time.Duration(*g) * time.Second
+	}
+	return 30 * time.Second // the API server's default
 }

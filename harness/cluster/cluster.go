@@ -35,6 +35,7 @@ type Cluster struct {
 	Owner Owner
 
 	progress func(string, ...any)
+	rt       Runtime // that the nodes are containers of; nil where they are not
 
 	mu      sync.Mutex
 	helpers map[string]*helperSlot
@@ -114,7 +115,19 @@ func (c *Cluster) attach(ctx context.Context, rt Runtime, name string) error {
 		}
 		n.container = all[j]
 	}
+	c.rt = rt
 	return ctx.Err()
+}
+
+// RestartNode restarts the container of a node, and with it everything on the node. It does not wait for the node to be ready.
+func (c *Cluster) RestartNode(ctx context.Context, n Node) error {
+	if c.rt == nil || !n.Access() {
+		return fmt.Errorf("restarting node %s: the node is not a container of this machine", n.Name)
+	}
+	if _, err := output(c.rt.Command(ctx, "restart", n.Name)); err != nil {
+		return fmt.Errorf("restarting node %s: %w", n.Name, err)
+	}
+	return nil
 }
 
 // Node returns a node by name.

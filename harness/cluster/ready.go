@@ -99,6 +99,15 @@ func WaitServiceAccount(ctx context.Context, client kubernetes.Interface, namesp
 	}, func(seen objects) (bool, string) { return len(seen) > 0, "none yet" })
 }
 
+// WaitNode waits until one node takes Pods.
+func WaitNode(ctx context.Context, client kubernetes.Interface, name string, patience time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %v", patience))
+	defer cancel()
+	source := nodeSource(client)
+	source.Fields = "metadata.name=" + name
+	return await(ctx, "node "+name+" to be ready", source, func(seen objects) (bool, string) { return nodesReady(seen, 1) })
+}
+
 func nodeSource(client kubernetes.Interface) listwatch.Source {
 	return listwatch.Source{
 		What: "Nodes",

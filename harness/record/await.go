@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func (e *AwaitError) Unwrap() error { return e.Why }
 // ErrOver says that the Pod is gone and its log read to the end, so that waiting is of no use.
 var ErrOver = errors.New("the Pod is gone")
 
-// Await waits until what was recorded, from the beginning, fulfils a step of a case; for a condition its last state counts. patience holds where the
+// Await waits until what was recorded, from the beginning, fulfils a step of a case; for what the Pod is shown as, its last state counts. patience holds where the
 // step gives none.
 func (r *Recorder) Await(ctx context.Context, a fixtures.Await, patience time.Duration) error {
 	if a.Within > 0 {
@@ -53,39 +54,80 @@ func (r *Recorder) Await(ctx context.Context, a fixtures.Await, patience time.Du
 			return seen >= want
 		}, func() string { return fmt.Sprintf("%d of %d such lines", seen, want) })
 	case a.Condition != "":
-		return r.awaitCondition(ctx, a, patience)
+		want := a.Status
+		if want == "" {
+			want = string(corev1.ConditionTrue)
+		}
+		return r.awaitState(ctx, a, patience, func(p *corev1.Pod) (bool, string) {
+			for _, c := range p.Status.Conditions {
+				if string(c.Type) == a.Condition {
+					return string(c.Status) == want, a.Condition + " is " + strings.TrimSpace(string(c.Status)+" "+c.Reason)
+				}
+			}
+			return false, a.Condition + " is not set"
+		})
+	case a.State != "":
+		return r.awaitState(ctx, a, patience, func(p *corev1.Pod) (bool, string) {
+			for _, s := range containerStatuses(p) {
+				if s.Name == a.Container {
+					return isState(s, a.State, a.Reason), a.Container + " is " + stateOf(s)
+				}
+			}
+			return false, a.Container + " has no status"
+		})
+	case a.Phase != "":
+		return r.awaitState(ctx, a, patience, func(p *corev1.Pod) (bool, string) {
+			return p.Status.Phase == a.Phase, "the phase is " + string(p.Status.Phase)
+		})
+	case a.Event != "":
+		return r.await(ctx, patience, a.String(), func(e trace.Entry) bool {
+			return e.Event != nil && e.Event.Reason == a.Event && (a.Container == "" || strings.HasSuffix(e.Event.FieldPath, "{"+a.Container+"}"))
+		}, func() string { return "no such Event" })
 	case a.Gone:
 		return r.AwaitOver(ctx, patience)
 	}
 	return errors.New("waiting for nothing")
 }
 
-func (r *Recorder) awaitCondition(ctx context.Context, a fixtures.Await, patience time.Duration) error {
-	is := func(p *corev1.Pod) string {
-		if p == nil {
-			return "no Pod"
-		}
-		for _, c := range p.Status.Conditions {
-			if string(c.Type) == a.Condition {
-				return strings.TrimSpace(string(c.Status) + " " + c.Reason)
-			}
-		}
-		return "not set"
-	}
-	// What held at some time before this step is of no interest, but what holds now is.
+// awaitState waits until the Pod is shown as something. What it was before this step is of no interest, but what it is now is.
+func (r *Recorder) awaitState(ctx context.Context, a fixtures.Await, patience time.Duration, is func(*corev1.Pod) (bool, string)) error {
 	r.mu.Lock()
 	now, from := r.last, len(r.entries)
 	r.mu.Unlock()
-	state := is(now)
-	if strings.HasPrefix(state, string(corev1.ConditionTrue)) {
+	done, state := false, "no Pod"
+	if now != nil {
+		done, state = is(now)
+	}
+	if done {
 		return nil
 	}
 	return r.awaitFrom(ctx, from, patience, a.String(), func(e trace.Entry) bool {
 		if e.Pod != nil {
-			state = is(e.Pod)
+			done, state = is(e.Pod)
 		}
-		return strings.HasPrefix(state, string(corev1.ConditionTrue))
-	}, func() string { return a.Condition + " is " + state })
+		return done
+	}, func() string { return state })
+}
+
+func containerStatuses(p *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses)
+}
+
+// isState reports whether a container is shown as a state, for a reason if that is not empty.
+func isState(s corev1.ContainerStatus, state fixtures.ContainerState, reason string) bool {
+	switch state {
+	case fixtures.Waiting:
+		return s.State.Waiting != nil && (reason == "" || reason == s.State.Waiting.Reason)
+	case fixtures.Running:
+		return s.State.Running != nil
+	case fixtures.Terminated:
+		return s.State.Terminated != nil && (reason == "" || reason == s.State.Terminated.Reason)
+	case fixtures.Started:
+		return s.Started != nil && *s.Started
+	case fixtures.Ready:
+		return s.Ready
+	}
+	return false
 }
 
 // AwaitOver waits until the Pod is gone and its log has been read to the end.
@@ -166,20 +208,23 @@ func describe(p *corev1.Pod) string {
 			}
 		}
 	}
-	for _, s := range append(append([]corev1.ContainerStatus{}, p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...) {
-		state := "waiting"
-		switch {
-		case s.State.Running != nil:
-			state = "running"
-			if s.Ready {
-				state += " and ready"
-			}
-		case s.State.Terminated != nil:
-			state = fmt.Sprintf("terminated (%s, exit code %d)", s.State.Terminated.Reason, s.State.Terminated.ExitCode)
-		case s.State.Waiting != nil:
-			state = strings.TrimSpace(fmt.Sprintf("waiting (%s) %s", s.State.Waiting.Reason, s.State.Waiting.Message))
-		}
-		parts = append(parts, s.Name+" "+state)
+	for _, s := range containerStatuses(p) {
+		parts = append(parts, s.Name+" "+stateOf(s))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// stateOf says in some words how a container is shown.
+func stateOf(s corev1.ContainerStatus) string {
+	switch {
+	case s.State.Running != nil && s.Ready:
+		return "running and ready"
+	case s.State.Running != nil:
+		return "running"
+	case s.State.Terminated != nil:
+		return fmt.Sprintf("terminated (%s, exit code %d)", s.State.Terminated.Reason, s.State.Terminated.ExitCode)
+	case s.State.Waiting != nil:
+		return strings.TrimSpace(fmt.Sprintf("waiting (%s) %s", s.State.Waiting.Reason, s.State.Waiting.Message))
+	}
+	return "waiting"
 }

@@ -2,11 +2,13 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -17,24 +19,31 @@ import (
 // watchPod records the Pod until it is gone.
 func (r *Recorder) watchPod(ctx context.Context, listed chan<- struct{}) error {
 	pods := r.o.Client.CoreV1().Pods(r.o.Namespace)
-	err := listwatch.Run(ctx, listwatch.Source{
-		What:   "Pods",
-		Fields: "metadata.name=" + r.o.Pod,
-		List:   func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
-		Watch:  func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(ctx, o) },
-	}, listwatch.Handler{
+	source := listwatch.Source{
+		What:  "Pods",
+		List:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
+		Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(ctx, o) },
+	}
+	if r.o.Pod != "" {
+		source.Fields = "metadata.name=" + r.o.Pod
+	} else {
+		source.Labels = labels.SelectorFromSet(r.o.Labels).String()
+	}
+	err := listwatch.Run(ctx, source, listwatch.Handler{
 		Listed: func(items []runtime.Object, lost string) (bool, error) {
 			if lost == "" {
 				listed <- struct{}{}
 			} else if err := r.gap(channelWatch, lost); err != nil {
 				return false, err
 			}
+			there := false
 			for _, o := range items {
 				if done, err := r.sawPod(ctx, trace.Modified, o.(*corev1.Pod)); done || err != nil {
 					return done, err
 				}
+				there = there || r.ours(o.(*corev1.Pod))
 			}
-			if r.Pod() != nil && len(items) == 0 {
+			if r.Pod() != nil && !there {
 				// Its last state was never seen, so there is nothing to record but the gap.
 				r.podGone(ctx)
 				return true, nil
@@ -57,8 +66,18 @@ func (r *Recorder) unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// sawPod records the Pod as it was delivered.
+// ours reports whether a Pod is the one that is recorded: the first that was seen.
+func (r *Recorder) ours(p *corev1.Pod) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.uid == "" || r.uid == p.UID
+}
+
+// sawPod records the Pod as it was delivered. One that took its place is another Pod.
 func (r *Recorder) sawPod(ctx context.Context, kind string, p *corev1.Pod) (done bool, err error) {
+	if !r.ours(p) {
+		return false, nil
+	}
 	p = p.DeepCopy()
 	p.ManagedFields = nil
 	p.APIVersion, p.Kind = "v1", "Pod"
@@ -77,6 +96,12 @@ func (r *Recorder) sawPod(ctx context.Context, kind string, p *corev1.Pod) (done
 		r.node = p.Spec.NodeName
 	}
 	err = r.writeLocked(trace.Entry{At: time.Now(), Type: kind, Pod: p})
+	if first {
+		for _, e := range r.early {
+			err = errors.Join(err, r.eventLocked(e))
+		}
+		r.early = nil
+	}
 	r.mu.Unlock()
 	if err != nil {
 		return false, err
@@ -144,15 +169,30 @@ func (r *Recorder) watchEvents(ctx context.Context, listed chan<- struct{}) erro
 	return r.unlessEnded(ctx, err)
 }
 
-// eventFields selects the Events by the Pod's name: its UID is not known before it exists, and no other Pod is in the namespace.
+// eventFields selects the Events by the Pod's name as far as that is known: its UID is not, before it exists.
 func (r *Recorder) eventFields() string {
-	return "involvedObject.kind=Pod,involvedObject.name=" + r.o.Pod
+	fields := "involvedObject.kind=Pod"
+	if r.o.Pod != "" {
+		fields += ",involvedObject.name=" + r.o.Pod
+	}
+	return fields
 }
 
-// sawEvent records a new Event, or a new state of one.
+// sawEvent records a new Event, or a new state of one. Those that come before the Pod wait for it.
 func (r *Recorder) sawEvent(e *corev1.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.uid == "" {
+		r.early = append(r.early, e)
+		return nil
+	}
+	return r.eventLocked(e)
+}
+
+func (r *Recorder) eventLocked(e *corev1.Event) error {
+	if e.InvolvedObject.UID != "" && e.InvolvedObject.UID != r.uid {
+		return nil // of another Pod
+	}
 	if old := r.events[e.UID]; old != nil && old.ResourceVersion == e.ResourceVersion {
 		return nil
 	}

@@ -30,8 +30,9 @@ type Options struct {
 	// Dir is the folder that takes TraceFile and LogFile; it is made if need be.
 	Dir    string
 	Client kubernetes.Interface
-	// Namespace must hold no other Pod.
+	// Namespace is that of the Pod. Pod is its name; empty stands for the first Pod that appears with all of Labels.
 	Namespace, Pod string
+	Labels         map[string]string
 	// Header returns the header of the trace for the node that the Pod is bound to, and false for a node that it does not know. For an empty node
 	// it returns the header for some node, and whether it would be the same for every other.
 	Header func(node string) (trace.Header, bool)
@@ -76,6 +77,7 @@ type Recorder struct {
 	node    string
 	last    *corev1.Pod
 	events  map[types.UID]*corev1.Event // the latest state of each
+	early   []*corev1.Event             // those that came before the Pod
 	gone    bool
 	drained bool
 }

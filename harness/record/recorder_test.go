@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -370,4 +371,100 @@ func TestAPodThatIsNeverBoundIsRecordedAllTheSame(t *testing.T) {
 	assert.NilError(t, r.AwaitOver(t.Context(), patience))
 	assert.NilError(t, r.Close())
 	assert.DeepEqual(t, shape(t, r), []string{"ADDED 101", "DELETED 102"})
+}
+
+func TestWithoutANameTheFirstPodIsRecorded(t *testing.T) {
+	c := newCluster()
+	o := options(t, c, follower(t, attempt{}))
+	o.Pod, o.Labels = "", map[string]string{"app": "web"}
+	r, err := start(t.Context(), o, patience)
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = r.Close() })
+	of := func(uid types.UID, version, reason string) *corev1.Event {
+		return &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{UID: types.UID(reason), ResourceVersion: version}, Reason: reason,
+			InvolvedObject: corev1.ObjectReference{UID: uid},
+		}
+	}
+	other := pod("103", "n1", false)
+	other.Name, other.UID = "p2", "u2"
+	events, w := <-c.events, <-c.pods
+	events.Add(of("u2", "1", "Early"))
+	events.Add(of("u1", "2", "Scheduled"))
+	w.Add(pod("101", "n1", false))
+	assert.NilError(t, r.Await(t.Context(), fixtures.Await{Event: "Scheduled"}, patience))
+	w.Add(other)
+	events.Add(of("u2", "4", "Pulled"))
+	events.Add(of("u1", "5", "Started"))
+	assert.NilError(t, r.Await(t.Context(), fixtures.Await{Event: "Started"}, patience))
+	w.Delete(other)
+	w.Delete(pod("104", "n1", false))
+	assert.NilError(t, r.AwaitOver(t.Context(), patience))
+	c.mu.Lock()
+	c.lastEvent = of("u2", "6", "Killing")
+	c.mu.Unlock()
+	assert.NilError(t, r.Close())
+	got := shape(t, r)
+	slices.Sort(got) // Pods and Events come over two watches
+	assert.DeepEqual(t, got, []string{"ADDED 101", "DELETED 104", "event Scheduled", "event Started"})
+}
+
+func TestWhatThePodIsShownAsCanBeAwaited(t *testing.T) {
+	c := newCluster()
+	r := begin(t, c, follower(t, attempt{}), patience)
+	w := <-c.pods
+	yes := true
+	w.Add(pod("101", "n1", true))
+	for i, tt := range []struct {
+		await fixtures.Await
+		state corev1.ContainerState
+		phase corev1.PodPhase
+		miss  string
+	}{
+		{
+			fixtures.Await{Container: "c", State: fixtures.Waiting, Reason: "ErrImagePull"},
+			corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}, corev1.PodPending, "c has no status",
+		},
+		{
+			fixtures.Await{Container: "c", State: fixtures.Running},
+			corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.PodRunning, "c is waiting (ErrImagePull)",
+		},
+		{
+			fixtures.Await{Container: "c", State: fixtures.Terminated, Reason: "Error"},
+			corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 3}}, corev1.PodRunning, "c is running and ready",
+		},
+		{
+			fixtures.Await{Phase: corev1.PodFailed},
+			corev1.ContainerState{}, corev1.PodFailed, "the phase is Running",
+		},
+		{
+			fixtures.Await{Condition: "Ready", Status: "False"},
+			corev1.ContainerState{}, corev1.PodFailed, "Ready is True",
+		},
+	} {
+		miss := tt.await
+		miss.Within = time.Millisecond
+		assert.NilError(t, r.await(t.Context(), patience, "the Pod", func(e trace.Entry) bool {
+			return e.Pod != nil && e.Pod.ResourceVersion == fmt.Sprint(101+i)
+		}, func() string { return "none" }))
+		assert.ErrorContains(t, r.Await(t.Context(), miss, patience), tt.miss)
+		p := pod(fmt.Sprint(102+i), "n1", true)
+		p.Status.Phase = tt.phase
+		if tt.await.Condition != "" {
+			p.Status.Conditions[0].Status = corev1.ConditionFalse
+		}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: tt.state, Ready: tt.state.Running != nil, Started: &yes}}
+		w.Modify(p)
+		assert.NilError(t, r.Await(t.Context(), tt.await, patience), "%v", tt.await)
+	}
+	assert.NilError(t, r.Await(t.Context(), fixtures.Await{Container: "c", State: fixtures.Started}, patience))
+	err := r.Await(t.Context(), fixtures.Await{Container: "c", State: fixtures.Ready, Within: time.Millisecond}, patience)
+	assert.ErrorContains(t, err, "waiting for container c to be ready: not within 1ms")
+	err = r.Await(t.Context(), fixtures.Await{Event: "Killing", Container: "c", Within: time.Millisecond}, patience)
+	assert.ErrorContains(t, err, "waiting for Event Killing of container c: not within 1ms; seen last: no such Event")
+	(<-c.events).Add(&corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{UID: "e1", ResourceVersion: "7"}, Reason: "Killing",
+		InvolvedObject: corev1.ObjectReference{UID: "u1", FieldPath: "spec.initContainers{c}"},
+	})
+	assert.NilError(t, r.Await(t.Context(), fixtures.Await{Event: "Killing", Container: "c"}, patience))
 }

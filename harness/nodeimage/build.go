@@ -35,18 +35,20 @@ type builder struct {
 	compiler string              // the version of Go and the platform it compiles for, part of the keys
 
 	// What the steps have made: folders in the store.
-	module, kubernetes, support, etcd string
-	nodeRoot, networkRoot             string
-	tools                             map[string]string
-	keys                              map[string]string
+	module, baseModule        string // the generated module of this version, and that of Default, which the tools start from
+	kubernetes, support, etcd string
+	runc, containerd          string
+	tools                     string // all of them in one folder
+	nodeRoot, networkRoot     string
+	keys                      map[string]string
 }
 
-// buildSteps is how many steps a build announces, apart from one for each of tools.
-const buildSteps = 9
+// buildSteps is how many steps a build announces.
+const buildSteps = 12
 
 // build makes the image and returns its reference.
 func build(ctx context.Context, h *host.Host, version string, o Options, say func(string, ...any)) (string, error) {
-	p := &progress{print: say, start: time.Now(), total: buildSteps + len(tools)}
+	p := &progress{print: say, start: time.Now(), total: buildSteps}
 	// Before it waits for anything: whether the version can be had at all.
 	if _, err := kubernetesSource(ctx, version); err != nil {
 		return "", err
@@ -62,8 +64,7 @@ func build(ctx context.Context, h *host.Host, version string, o Options, say fun
 		return ref, err
 	}
 	b := &builder{
-		host: h, version: version, store: s, progress: p, compiles: semaphore.NewWeighted(2),
-		tools: map[string]string{}, keys: map[string]string{},
+		host: h, version: version, store: s, progress: p, compiles: semaphore.NewWeighted(2), keys: map[string]string{},
 	}
 	p.say("building the node image of Kubernetes %s; finished pieces are kept in %s", version, s.dir)
 	if err := b.pieces(ctx); err != nil {
@@ -77,21 +78,29 @@ func build(ctx context.Context, h *host.Host, version string, o Options, say fun
 	return ref, nil
 }
 
-// pieces makes, side by side, everything that goes into the image. What takes longest begins first.
+// pieces makes, side by side, everything that goes into the image. What Kubernetes leaves in the cache of the compiler is there for the tools, which are
+// compiled after it; what they need is downloaded meanwhile.
 func (b *builder) pieces(ctx context.Context) error {
-	if err := b.stepModule(ctx); err != nil {
-		return err // first of all, and alone: it finds out whether the version can be had
-	}
-	m, err := b.stepBuilder(ctx)
-	if err != nil {
-		return err
-	}
 	g, ctx := errgroup.WithContext(ctx)
-	started := make(chan struct{}) // closed when the long build has its turn, so that no other takes it first
-	g.Go(func() error { return b.stepKubernetes(ctx, started) })
-	<-started
+	ready := make(chan struct{})    // closed when this machine has what building takes
+	modules := make(chan struct{})  // closed when the generated modules are there
+	compiled := make(chan struct{}) // closed when the commands of Kubernetes are there
+	after := func(named <-chan struct{}, step func(context.Context) error) {
+		g.Go(func() error {
+			select {
+			case <-named:
+				return step(ctx)
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}
 	g.Go(func() error {
-		var err error
+		m, err := b.stepBuilder(ctx)
+		if err != nil {
+			return err
+		}
+		close(ready)
 		b.nodeRoot, err = b.stepRoot(ctx, "node-root", m, "apt", nodePackages, nodeRootHook)
 		if err != nil {
 			return err
@@ -100,15 +109,26 @@ func (b *builder) pieces(ctx context.Context) error {
 		return err
 	})
 	g.Go(func() error {
-		for _, t := range tools {
-			dir, err := b.stepTool(ctx, t)
-			if err != nil {
-				return err
-			}
-			b.tools[t.name] = dir
+		if err := b.stepModule(ctx); err != nil {
+			return err
 		}
-		return b.stepEtcd(ctx)
+		close(modules)
+		if err := b.stepKubernetes(ctx); err != nil {
+			return err
+		}
+		close(compiled)
+		return b.stepSupport(ctx)
 	})
+	after(ready, func(ctx context.Context) error { return b.stepRunc(ctx, modules) })
+	after(modules, func(ctx context.Context) (err error) {
+		b.tools, err = b.stepTools(ctx, "tools", tools, compiled)
+		return err
+	})
+	after(modules, func(ctx context.Context) (err error) {
+		b.containerd, err = b.stepTools(ctx, containerd.name, []tool{containerd}, compiled)
+		return err
+	})
+	after(modules, func(ctx context.Context) error { return b.stepEtcd(ctx, compiled) })
 	return g.Wait()
 }
 
@@ -122,20 +142,46 @@ func (b *builder) stepBuilder(ctx context.Context) (m mirror, err error) {
 	return systemMirror(ctx, b.host, s.note)
 }
 
-// stepModule makes the go.mod with which Kubernetes is built.
+// stepModule makes the go.mod with which Kubernetes is built, and the one that the tools start from.
 func (b *builder) stepModule(ctx context.Context) (err error) {
 	s := b.progress.step("modules of Kubernetes %s", b.version)
 	defer func() { s.end(err) }()
-	b.module, err = b.store.get("module-"+b.version, keyOf(recipeRevision), func(dir string) error {
-		src, err := kubernetesSource(ctx, b.version)
+	if b.module, err = b.kubernetesModule(ctx, s, b.version); err != nil {
+		return err
+	}
+	if b.baseModule, err = b.kubernetesModule(ctx, s, Default); err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(b.module, "go.mod"))
+	if err != nil {
+		return fmt.Errorf("read the generated go.mod: %w", err)
+	}
+	base, err := os.ReadFile(filepath.Join(b.baseModule, "go.mod"))
+	if err != nil {
+		return fmt.Errorf("read the generated go.mod: %w", err)
+	}
+	out, err := run(ctx, b.module, goEnv, nil, "go", "env", "GOVERSION", "GOARCH")
+	if err != nil {
+		return fmt.Errorf("ask for the version of Go: %w", err)
+	}
+	b.compiler = string(out) + compilerFlags
+	b.keysSet("module", keyOf(string(mod), b.compiler))
+	b.keysSet("base", keyOf(string(base), b.compiler))
+	return nil
+}
+
+// kubernetesModule is the piece with the generated go.mod of a version.
+func (b *builder) kubernetesModule(ctx context.Context, s *step, version string) (string, error) {
+	return b.store.get("module-"+version, keyOf(recipeRevision), func(dir string) error {
+		src, err := kubernetesSource(ctx, version)
 		if err != nil {
 			return err
 		}
-		staging, err := stagingVersions(ctx, b.version, src, s.note)
+		staging, err := stagingVersions(ctx, version, src, s.note)
 		if err != nil {
 			return err
 		}
-		mod, err := kubernetesMod(b.version, src.mod, staging)
+		mod, err := kubernetesMod(version, src.mod, staging)
 		if err != nil {
 			return err
 		}
@@ -144,21 +190,11 @@ func (b *builder) stepModule(ctx context.Context) (err error) {
 		}
 		return os.WriteFile(filepath.Join(dir, "etcd"), []byte(src.etcd), 0o644)
 	})
-	if err != nil {
-		return err
-	}
-	mod, err := os.ReadFile(filepath.Join(b.module, "go.mod"))
-	if err != nil {
-		return fmt.Errorf("read the generated go.mod: %w", err)
-	}
-	out, err := run(ctx, b.module, goEnv, nil, "go", "env", "GOVERSION", "GOARCH")
-	if err != nil {
-		return fmt.Errorf("ask for the version of Go: %w", err)
-	}
-	b.compiler = string(out)
-	b.keys["module"] = keyOf(string(mod), b.compiler)
-	return nil
 }
+
+// compilerFlags leave out the tables for debuggers, which the linker would drop anyway. Every build must have the same: they are part of what the compiler's
+// cache knows a package by.
+const compilerFlags = "-gcflags=all=-dwarf=false"
 
 // goBuild compiles packages of the module in dir into bin and says now and then how far it is.
 func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []string, args ...string) error {
@@ -181,10 +217,12 @@ func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []s
 			}
 		}
 	}()
-	count := func(line string) {
-		if !strings.HasPrefix(line, "go: ") {
-			compiled.Add(1)
+	count := func(line string) bool {
+		if strings.ContainsAny(line, " :#") {
+			return true // a message
 		}
+		compiled.Add(1)
+		return false
 	}
 	// Linking takes gigabytes for a while. Below dir they are removed even if go itself is killed.
 	tmp := filepath.Join(dir, ".tmp")
@@ -192,24 +230,17 @@ func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []s
 		return fmt.Errorf("make a working folder: %w", err)
 	}
 	env = append(env, "GOTMPDIR="+tmp)
-	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", "-o", bin + "/"}, args...)
+	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", compilerFlags, "-o", bin + "/"}, args...)
 	_, err := run(ctx, dir, slices.Concat(env, goEnv, compilerEnv(memory())), count, "go", args...)
 	return err
 }
 
-func (b *builder) stepKubernetes(ctx context.Context, started chan<- struct{}) (err error) {
+func (b *builder) stepKubernetes(ctx context.Context) (err error) {
 	s := b.progress.step("commands of Kubernetes %s", b.version)
 	defer func() { s.end(err) }()
 	tags, flags := buildTags(b.version), ldflags(b.version)
-	key := keyOf(b.keys["module"], tags, flags)
-	b.keys["kubernetes"] = key
-	signal := func() {
-		if started != nil {
-			close(started)
-			started = nil
-		}
-	}
-	defer signal()
+	key := keyOf(b.key("module"), tags, flags)
+	b.keysSet("kubernetes", key)
 	b.kubernetes, err = b.store.get("kubernetes-"+b.version, key, func(dir string) error {
 		work, clean, err := b.moduleCopy()
 		if err != nil {
@@ -220,22 +251,18 @@ func (b *builder) stepKubernetes(ctx context.Context, started chan<- struct{}) (
 		for _, c := range kubernetesCommands {
 			args = append(args, "k8s.io/kubernetes/cmd/"+c)
 		}
-		signal()
 		return b.goBuild(ctx, s, work, dir, []string{"CGO_ENABLED=0"}, args...)
 	})
-	if err != nil {
-		return err
-	}
-	signal()
-	return b.stepSupport(ctx, tags)
+	return err
 }
 
 // stepSupport builds the small programs of this package within the module of Kubernetes: everything that they need is compiled already.
-func (b *builder) stepSupport(ctx context.Context, tags string) (err error) {
+func (b *builder) stepSupport(ctx context.Context) (err error) {
 	s := b.progress.step("pause and the Pod network")
 	defer func() { s.end(err) }()
+	tags := buildTags(b.version)
 	programs := []string{"pause", "podnet"}
-	parts := []string{b.keys["module"], tags}
+	parts := []string{b.key("module"), tags}
 	for _, p := range programs {
 		sub, err := fs.Sub(sources, p)
 		if err != nil {
@@ -248,7 +275,7 @@ func (b *builder) stepSupport(ctx context.Context, tags string) (err error) {
 		parts = append(parts, key)
 	}
 	key := keyOf(parts...)
-	b.keys["support"] = key
+	b.keysSet("support", key)
 	b.support, err = b.store.get("support-"+b.version, key, func(dir string) error {
 		work, clean, err := b.moduleCopy()
 		if err != nil {
@@ -301,12 +328,34 @@ func (b *builder) stepRoot(ctx context.Context, name string, m mirror, variant s
 	})
 }
 
-func (b *builder) stepTool(ctx context.Context, t tool) (dir string, err error) {
-	s := b.progress.step("%s %s", t.name, t.version)
+// stepRunc builds the tools that are not in the module of the others: with cgo, they share nothing with them.
+func (b *builder) stepRunc(ctx context.Context, modules <-chan struct{}) (err error) {
+	s := b.progress.step("%s %s", runc.name, runc.version)
 	defer func() { s.end(err) }()
-	key := keyOf(t.key(), b.compiler)
-	b.keysSet(t.name, key)
-	return b.store.get(t.name, key, func(dir string) error { return b.buildTool(ctx, s, t, dir) })
+	select {
+	case <-modules: // the compiler is known then
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	key := keyOf(runc.key(), b.compiler)
+	b.keysSet(runc.name, key)
+	b.runc, err = b.store.get(runc.name, key, func(dir string) error { return b.buildTool(ctx, s, runc, dir) })
+	return err
+}
+
+// stepTools builds tools that share a module.
+func (b *builder) stepTools(ctx context.Context, name string, tools []tool, compiled <-chan struct{}) (dir string, err error) {
+	var names []string
+	parts := append([]string{b.key("base")}, mayRaise...)
+	for _, t := range tools {
+		names = append(names, t.name+" "+t.version)
+		parts = append(parts, t.key())
+	}
+	s := b.progress.step("%s", strings.Join(names, ", "))
+	defer func() { s.end(err) }()
+	key := keyOf(parts...)
+	b.keysSet(name, key)
+	return b.store.get(name, key, func(dir string) error { return b.buildTogether(ctx, s, tools, dir, compiled) })
 }
 
 // buildTool compiles a tool inside a module that requires just it.
@@ -330,12 +379,6 @@ func (b *builder) buildTool(ctx context.Context, s *step, t tool, dir string) er
 	for _, p := range t.packages {
 		args = append(args, path.Join(t.module, p))
 	}
-	if len(t.plugins) > 0 {
-		if err := os.WriteFile(filepath.Join(work, "main.go"), corednsMain(t), 0o644); err != nil {
-			return fmt.Errorf("write the program of CoreDNS: %w", err)
-		}
-		args = append(args, ".")
-	}
 	return b.goBuild(ctx, s, work, dir, []string{cgo}, args...)
 }
 
@@ -350,8 +393,9 @@ func corednsMain(t tool) []byte {
 	return s.Bytes()
 }
 
-// stepEtcd builds the etcd that kubeadm asks for, or the nearest patch of the same minor that is served.
-func (b *builder) stepEtcd(ctx context.Context) (err error) {
+// stepEtcd builds the etcd that kubeadm asks for, or the nearest patch of the same minor that is served. That of the default minor is built like the other
+// tools; an older one would get modules that it was not made for, and shares nothing anyway.
+func (b *builder) stepEtcd(ctx context.Context, compiled <-chan struct{}) (err error) {
 	want, err := os.ReadFile(filepath.Join(b.module, "etcd"))
 	if err != nil {
 		return fmt.Errorf("read which etcd is wanted: %w", err)
@@ -359,7 +403,12 @@ func (b *builder) stepEtcd(ctx context.Context) (err error) {
 	version := string(want)
 	s := b.progress.step("etcd %s", version)
 	defer func() { s.end(err) }()
-	key := keyOf(etcdModule, version, b.compiler)
+	parts := []string{etcdModule, version, b.compiler}
+	shared := minorOf(b.version) == minorOf(Default)
+	if shared {
+		parts = append(append(parts, b.key("base")), mayRaise...)
+	}
+	key := keyOf(parts...)
 	b.keysSet("etcd", key)
 	b.etcd, err = b.store.get("etcd-"+version, key, func(dir string) error {
 		got, err := download(ctx, etcdModule+"@"+version)
@@ -373,7 +422,13 @@ func (b *builder) stepEtcd(ctx context.Context) (err error) {
 			}
 			s.note("not served; using %s", use)
 		}
-		if err := b.buildTool(ctx, s, tool{name: "etcd", module: etcdModule, version: use, packages: []string{"."}}, dir); err != nil {
+		etcd := tool{name: "etcd", module: etcdModule, version: use, packages: []string{"."}}
+		if shared {
+			err = b.buildTogether(ctx, s, []tool{etcd}, dir, compiled)
+		} else {
+			err = b.buildTool(ctx, s, etcd, dir)
+		}
+		if err != nil {
 			return err
 		}
 		// The main package is the root of the module .../server/v3, and go names the program after it.
@@ -387,6 +442,13 @@ func (b *builder) keysSet(name, key string) {
 	b.progress.mu.Lock()
 	defer b.progress.mu.Unlock()
 	b.keys[name] = key
+}
+
+// key is what keysSet has remembered.
+func (b *builder) key(name string) string {
+	b.progress.mu.Lock()
+	defer b.progress.mu.Unlock()
+	return b.keys[name]
 }
 
 // assemble makes the image of the pieces.
@@ -423,8 +485,8 @@ func (b *builder) stepImages(ctx context.Context, sandbox string) (file string, 
 	s := b.progress.step("images of the control plane")
 	defer func() { s.end(err) }()
 	parts := []string{recipeRevision, sandbox}
-	for _, name := range []string{"kubernetes", "support", "etcd", "coredns", "network-root"} {
-		parts = append(parts, b.keys[name])
+	for _, name := range []string{"kubernetes", "support", "etcd", "tools", "network-root"} {
+		parts = append(parts, b.key(name))
 	}
 	dir, err := b.store.get("images-"+b.version, keyOf(parts...), func(dir string) error {
 		out, err := run(ctx, "", nil, nil, filepath.Join(b.kubernetes, "kubeadm"), "config", "images", "list", "--kubernetes-version", b.version)
@@ -466,7 +528,7 @@ func (b *builder) writeImages(work, file string, refs []string, sandbox string) 
 		case "etcd":
 			from, at = filepath.Join(b.etcd, program), "usr/local/bin/etcd"
 		case "coredns":
-			from, at = filepath.Join(b.tools["coredns"], program), "coredns"
+			from, at = filepath.Join(b.tools, program), "coredns"
 		case "pause":
 			from, at = filepath.Join(b.support, program), "pause"
 		default:
@@ -607,24 +669,20 @@ func (b *builder) nodeFiles(ctx context.Context, kind fs.FS) (tree, error) {
 	for _, c := range []string{"kubelet", "kubeadm", "kubectl"} {
 		t.copy("usr/bin/"+c, 0o755, filepath.Join(b.kubernetes, c))
 	}
+	t.copy("usr/local/sbin/runc", 0o755, filepath.Join(b.runc, "runc"))
+	for _, p := range containerd.packages {
+		t.copy("usr/local/bin/"+path.Base(p), 0o755, filepath.Join(b.containerd, path.Base(p)))
+	}
 	for _, tl := range tools {
-		for _, p := range tl.packages {
-			program := path.Base(path.Join(tl.module, p))
-			where := "usr/local/bin/"
-			switch tl.name {
-			case "coredns":
-				continue // runs as a Pod
-			case "runc":
-				where = "usr/local/sbin/"
-			case "cni-plugins":
-				where = "opt/cni/bin/"
-			case "containerd":
-				program = path.Base(p)
-			}
-			t.copy(where+program, 0o755, filepath.Join(b.tools[tl.name], program))
+		where := "usr/local/bin/"
+		if tl.name == "cni-plugins" {
+			where = "opt/cni/bin/"
+		}
+		for _, p := range tl.packages { // CoreDNS has none: it runs as a Pod
+			t.copy(where+path.Base(p), 0o755, filepath.Join(b.tools, path.Base(p)))
 		}
 	}
-	spec, err := baseSpec(ctx, filepath.Join(b.tools["containerd"], "ctr"))
+	spec, err := baseSpec(ctx, filepath.Join(b.containerd, "ctr"))
 	if err != nil {
 		return nil, err
 	}

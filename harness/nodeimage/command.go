@@ -14,8 +14,8 @@ import (
 )
 
 // run runs a program to its end, in a process group of its own, so that what it has started ends with it when ctx does. The error has the
-// last lines of its output. onLine, if not nil, sees each line of its standard error.
-func run(ctx context.Context, dir string, env []string, onLine func(string), name string, args ...string) ([]byte, error) {
+// last lines of its output. onLine, if not nil, sees each line of its standard error, and says whether an error should have it.
+func run(ctx context.Context, dir string, env []string, onLine func(string) bool, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
@@ -23,7 +23,7 @@ func run(ctx context.Context, dir string, env []string, onLine func(string), nam
 }
 
 // finish is run for a command that is ready to start.
-func finish(ctx context.Context, cmd *exec.Cmd, onLine func(string)) ([]byte, error) {
+func finish(ctx context.Context, cmd *exec.Cmd, onLine func(string) bool) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
@@ -39,8 +39,8 @@ func finish(ctx context.Context, cmd *exec.Cmd, onLine func(string)) ([]byte, er
 		s := bufio.NewScanner(r)
 		s.Buffer(nil, 1<<20)
 		for s.Scan() {
-			if onLine != nil {
-				onLine(s.Text())
+			if onLine != nil && !onLine(s.Text()) {
+				continue
 			}
 			stderr.WriteString(s.Text() + "\n")
 		}

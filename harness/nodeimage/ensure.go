@@ -125,17 +125,18 @@ func pull(ctx context.Context, h *host.Host, ref string, say func(string, ...any
 	timer := time.AfterFunc(answerPatience, func() { cancel(errNoAnswer) })
 	defer timer.Stop()
 	var lines atomic.Int32
-	answered := func(string) {
+	answered := func(string) bool {
 		// Podman's first line says that it tries; the next one, and Docker's first, come from an answer. Retries are no answer.
 		if lines.Add(1) == 2 {
 			timer.Reset(pullPatience)
 		}
+		return true
 	}
 	start := time.Now()
 	cmd := h.Command(ctx, "pull", ref)
 	if h.Runtime() != "podman" {
 		lines.Store(1)
-		cmd.Stdout = writerFunc(answered)
+		cmd.Stdout = writerFunc(func(line string) { answered(line) })
 	}
 	if _, err := finish(ctx, cmd, answered); err != nil {
 		if context.Cause(ctx) == errNoAnswer {

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"io/fs"
 	"runtime"
+
+	"golang.org/x/mod/module"
 )
 
 // The programs of a node image that are not part of Kubernetes, as they are built from their modules. All Kubernetes versions get the same,
@@ -17,17 +19,11 @@ type tool struct {
 	tags     string
 	ldflags  string // beside those that strip
 	cgo      bool
+	instead  []module.Version // what it gets in place of the versions of Kubernetes, because it does not compile with them
 }
 
+// tools are built together, see buildTogether: their tags and ldflags hold for all of them.
 var tools = []tool{
-	{
-		name: "containerd", module: "github.com/containerd/containerd/v2", version: "v2.3.5", tags: "no_btrfs no_devmapper no_zfs no_aufs",
-		// The version that nodes report as theirs.
-		ldflags:  "-X github.com/containerd/containerd/v2/version.Version=2.3.5",
-		packages: []string{"cmd/containerd", "cmd/containerd-shim-runc-v2", "cmd/ctr"},
-	},
-	// Without seccomp no Pod starts: containerd asks for it.
-	{name: "runc", module: "github.com/opencontainers/runc", version: "v1.4.3", tags: "seccomp", cgo: true, packages: []string{"."}},
 	{
 		name: "cni-plugins", module: "github.com/containernetworking/plugins", version: "v1.9.1",
 		packages: []string{"plugins/ipam/host-local", "plugins/main/loopback", "plugins/main/ptp", "plugins/meta/portmap"},
@@ -43,6 +39,24 @@ var tools = []tool{
 	},
 	{name: "crictl", module: "sigs.k8s.io/cri-tools", version: "v1.37.0", packages: []string{"cmd/crictl"}},
 }
+
+// containerd was made for the CRI of the minor before. It is built like the other tools, but with that, and so in a module of its own.
+var containerd = tool{
+	name: "containerd", module: "github.com/containerd/containerd/v2", version: "v2.3.5", tags: "no_btrfs no_devmapper no_zfs no_aufs",
+	// The version that nodes report as theirs.
+	ldflags:  "-X github.com/containerd/containerd/v2/version.Version=2.3.5",
+	packages: []string{"cmd/containerd", "cmd/containerd-shim-runc-v2", "cmd/ctr"},
+	instead: []module.Version{
+		{Path: "k8s.io/cri-api", Version: "v0.36.3"}, {Path: "k8s.io/cri-client", Version: "v0.36.3"}, {Path: "k8s.io/cri-streaming", Version: "v0.36.3"},
+	},
+}
+
+// runc is built on its own. Without seccomp no Pod starts: containerd asks for it.
+var runc = tool{name: "runc", module: "github.com/opencontainers/runc", version: "v1.4.3", tags: "seccomp", cgo: true, packages: []string{"."}}
+
+// mayRaise are the modules that the tools may have newer than Kubernetes: CoreDNS does not compile with the caddy that kubeadm has, and the modules of
+// one etcd release belong together. A slash at the end stands for all that begins so.
+var mayRaise = []string{"github.com/coredns/caddy", "go.etcd.io/etcd/"}
 
 const etcdModule = "go.etcd.io/etcd/server/v3"
 
@@ -73,7 +87,7 @@ var sources embed.FS
 const repository = "localhost/podorder/node"
 
 // recipeRevision changes when the way of assembling an image changes in this package without any of the data above changing.
-const recipeRevision = "1"
+const recipeRevision = "2"
 
 // recipe is the key of everything in this package that decides what is in an image of any Kubernetes version.
 func recipe() string {
@@ -85,6 +99,7 @@ func recipe() string {
 	for _, t := range tools {
 		parts = append(parts, t.key())
 	}
+	parts = append(append(parts, containerd.key(), runc.key(), Default), mayRaise...)
 	parts = append(parts, nodePackages...)
 	parts = append(parts, networkPackages...)
 	return keyOf(parts...)
@@ -92,6 +107,9 @@ func recipe() string {
 
 func (t tool) key() string {
 	parts := append([]string{t.module, t.version, t.tags, t.ldflags}, t.packages...)
+	for _, m := range t.instead {
+		parts = append(parts, m.String())
+	}
 	return keyOf(append(parts, t.plugins...)...)
 }
 

@@ -44,7 +44,7 @@ type builder struct {
 }
 
 // buildSteps is how many steps a build announces.
-const buildSteps = 12
+const buildSteps = 13
 
 // build makes the image and returns its reference.
 func build(ctx context.Context, h *host.Host, version string, o Options, say func(string, ...any)) (string, error) {
@@ -109,7 +109,7 @@ func (b *builder) pieces(ctx context.Context) error {
 		return err
 	})
 	g.Go(func() error {
-		if err := b.stepModule(ctx); err != nil {
+		if err := b.stepModule(ctx, Default); err != nil {
 			return err
 		}
 		close(modules)
@@ -142,31 +142,31 @@ func (b *builder) stepBuilder(ctx context.Context) (m mirror, err error) {
 	return systemMirror(ctx, b.host, s.note)
 }
 
-// stepModule makes the go.mod with which Kubernetes is built, and the one that the tools start from.
-func (b *builder) stepModule(ctx context.Context) (err error) {
+// stepModule makes the module that Kubernetes is built in, and the one that the tools start from, if they are of use: base is the version of that.
+func (b *builder) stepModule(ctx context.Context, base string) (err error) {
 	s := b.progress.step("modules of Kubernetes %s", b.version)
 	defer func() { s.end(err) }()
 	if b.module, err = b.kubernetesModule(ctx, s, b.version); err != nil {
 		return err
 	}
-	if b.baseModule, err = b.kubernetesModule(ctx, s, Default); err != nil {
+	if b.baseModule, err = b.kubernetesModule(ctx, s, base); err != nil {
 		return err
 	}
-	mod, err := os.ReadFile(filepath.Join(b.module, "go.mod"))
+	module, err := keyOfFiles(os.DirFS(b.module))
 	if err != nil {
-		return fmt.Errorf("read the generated go.mod: %w", err)
+		return fmt.Errorf("read the generated module: %w", err)
 	}
-	base, err := os.ReadFile(filepath.Join(b.baseModule, "go.mod"))
+	baseModule, err := keyOfFiles(os.DirFS(b.baseModule))
 	if err != nil {
-		return fmt.Errorf("read the generated go.mod: %w", err)
+		return fmt.Errorf("read the generated module: %w", err)
 	}
 	out, err := run(ctx, b.module, goEnv, nil, "go", "env", "GOVERSION", "GOARCH")
 	if err != nil {
 		return fmt.Errorf("ask for the version of Go: %w", err)
 	}
 	b.compiler = string(out) + compilerFlags
-	b.keysSet("module", keyOf(string(mod), b.compiler))
-	b.keysSet("base", keyOf(string(base), b.compiler))
+	b.keysSet("module", keyOf(module, b.compiler))
+	b.keysSet("base", keyOf(baseModule, b.compiler))
 	return nil
 }
 
@@ -183,6 +183,13 @@ func (b *builder) kubernetesModule(ctx context.Context, s *step, version string)
 		}
 		mod, err := kubernetesMod(version, src.mod, staging)
 		if err != nil {
+			return err
+		}
+		a := adjustments[version]
+		if mod, err = a.adjust(mod); err != nil {
+			return err
+		}
+		if err := a.writeStandIns(dir); err != nil {
 			return err
 		}
 		if err := writeModule(dir, mod, src); err != nil {
@@ -239,7 +246,7 @@ func (b *builder) stepKubernetes(ctx context.Context) (err error) {
 	s := b.progress.step("commands of Kubernetes %s", b.version)
 	defer func() { s.end(err) }()
 	tags, flags := buildTags(b.version), ldflags(b.version)
-	key := keyOf(b.key("module"), tags, flags)
+	key := b.commandsKey()
 	b.keysSet("kubernetes", key)
 	b.kubernetes, err = b.store.get("kubernetes-"+b.version, key, func(dir string) error {
 		work, clean, err := b.moduleCopy()
@@ -254,6 +261,11 @@ func (b *builder) stepKubernetes(ctx context.Context) (err error) {
 		return b.goBuild(ctx, s, work, dir, []string{"CGO_ENABLED=0"}, args...)
 	})
 	return err
+}
+
+// commandsKey is the key of the commands of Kubernetes.
+func (b *builder) commandsKey() string {
+	return keyOf(b.key("module"), buildTags(b.version), ldflags(b.version))
 }
 
 // stepSupport builds the small programs of this package within the module of Kubernetes: everything that they need is compiled already.
@@ -305,15 +317,9 @@ func (b *builder) moduleCopy() (dir string, clean func(), err error) {
 		return "", nil, fmt.Errorf("make a working folder: %w", err)
 	}
 	clean = func() { _ = os.RemoveAll(dir) } // the next build removes what this cannot
-	for _, f := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(filepath.Join(b.module, f))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, f), data, 0o644)
-		}
-		if err != nil {
-			clean()
-			return "", nil, fmt.Errorf("copy the generated module: %w", err)
-		}
+	if err := os.CopyFS(dir, os.DirFS(b.module)); err != nil {
+		clean()
+		return "", nil, fmt.Errorf("copy the generated module: %w", err)
 	}
 	return dir, clean, nil
 }
@@ -452,7 +458,7 @@ func (b *builder) key(name string) string {
 }
 
 // assemble makes the image of the pieces.
-func (b *builder) assemble(ctx context.Context, ref string) error {
+func (b *builder) assemble(ctx context.Context, ref string) (err error) {
 	kind, err := kindFiles(ctx)
 	if err != nil {
 		return err
@@ -461,11 +467,18 @@ func (b *builder) assemble(ctx context.Context, ref string) error {
 	if err != nil {
 		return fmt.Errorf("read kind's containerd configuration: %w", err)
 	}
-	images, err := b.stepImages(ctx, sandboxImage(string(config)))
-	if err != nil {
+	defer func() { err = errors.Join(err, removeImage(ctx, b.host, baseRef(b.version))) }()
+	var images string
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		images, err = b.stepImages(gctx, sandboxImage(string(config)))
+		return err
+	})
+	g.Go(func() error { return b.stepBase(gctx, kind) })
+	if err := g.Wait(); err != nil {
 		return err
 	}
-	return b.stepNode(ctx, kind, images, ref)
+	return b.stepNode(ctx, images, ref)
 }
 
 const containerdConfig = "etc/containerd/config.toml"
@@ -588,20 +601,27 @@ func kindFiles(ctx context.Context) (fs.FS, error) {
 	return os.DirFS(dir), nil
 }
 
-// stepNode makes the node image: the base, and the images imported into it.
-func (b *builder) stepNode(ctx context.Context, kind fs.FS, images, ref string) (err error) {
-	s := b.progress.step("node image")
+// stepBase loads the node image without the images of the control plane into the runtime.
+func (b *builder) stepBase(ctx context.Context, kind fs.FS) (err error) {
+	s := b.progress.step("base of the node image")
 	defer func() { s.end(err) }()
 	work, err := b.store.temp()
 	if err != nil {
 		return fmt.Errorf("make a working folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	base, err := b.base(ctx, kind, work)
+	file, err := b.base(ctx, kind, work)
 	if err != nil {
 		return fmt.Errorf("put together the base of the node image: %w", err)
 	}
-	return commit(ctx, b.host, base, images, ref, b.version, b.store.dir)
+	return load(ctx, b.host, file)
+}
+
+// stepNode makes the node image: the base, and the images imported into it.
+func (b *builder) stepNode(ctx context.Context, images, ref string) (err error) {
+	s := b.progress.step("node image")
+	defer func() { s.end(err) }()
+	return commit(ctx, b.host, images, ref, b.version, b.store.dir)
 }
 
 // base writes the archive of the node's base image and returns its path.

@@ -13,6 +13,7 @@ import (
 // Patience, not rules.
 const (
 	loadPatience   = 10 * time.Minute
+	commitPatience = 10 * time.Minute
 	importPatience = 5 * time.Minute
 	cleanPatience  = time.Minute
 )
@@ -23,19 +24,40 @@ func runtimeCommand(ctx context.Context, h *host.Host, args ...string) (string, 
 	return strings.TrimSpace(string(out)), err
 }
 
-// commit loads the base image, imports the archive of images into containerd in a container of it, and commits that container as ref. owner
-// tells this builder's containers from those of others: what a killed build left is removed, what another builds is not.
-func commit(ctx context.Context, h *host.Host, base, images, ref, version, owner string) (err error) {
+// load puts an archive into the runtime's store.
+func load(ctx context.Context, h *host.Host, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	if _, err := runtimeCommand(ctx, h, "load", "-i", file); err != nil {
+		return fmt.Errorf("load the base image: %w", err)
+	}
+	return nil
+}
+
+// removeImage removes an image from the runtime's store, if it is there.
+func removeImage(ctx context.Context, h *host.Host, ref string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanPatience)
+	defer cancel()
+	have, err := present(ctx, h, ref)
+	if err != nil || !have {
+		return err
+	}
+	if _, err := runtimeCommand(ctx, h, "rmi", ref); err != nil {
+		return fmt.Errorf("clean up after the build: %w", err)
+	}
+	return nil
+}
+
+// commit imports the archive of images into containerd in a container of the base image, and commits that container as ref. owner tells this
+// builder's containers from those of others: what a killed build left is removed, what another builds is not.
+func commit(ctx context.Context, h *host.Host, images, ref, version, owner string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, commitPatience)
 	defer cancel()
 	label := "podorder.build=" + keyOf(owner)
 	if left, err := runtimeCommand(ctx, h, "ps", "-aq", "--filter", "label="+label); err == nil && left != "" {
 		if _, err := runtimeCommand(ctx, h, append([]string{"rm", "-f", "-v"}, strings.Fields(left)...)...); err != nil {
 			return fmt.Errorf("remove the container of an interrupted build: %w", err)
 		}
-	}
-	if _, err := runtimeCommand(ctx, h, "load", "-i", base); err != nil {
-		return fmt.Errorf("load the base image: %w", err)
 	}
 	name := fmt.Sprintf("podorder-build-%s-%d", strings.NewReplacer(".", "-", "+", "-").Replace(version), os.Getpid())
 	clean := func(args ...string) {
@@ -45,7 +67,6 @@ func commit(ctx context.Context, h *host.Host, base, images, ref, version, owner
 			err = fmt.Errorf("clean up after the build: %w", e)
 		}
 	}
-	defer clean("rmi", baseRef(version))
 	if _, err := runtimeCommand(ctx, h, "run", "-d", "--name", name, "--label", label, "--privileged", "--network=none",
 		"--entrypoint", "sleep", baseRef(version), "infinity"); err != nil {
 		clean("rm", "-f", "-v", name) // it may have been created all the same

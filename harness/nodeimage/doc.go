@@ -17,11 +17,14 @@
 // # The build
 //
 // Everything is compiled and packed by this program, in steps that keep what they made in a cache under a key of all that it was made from
-// (cache.go): Kubernetes from its published module, with the go.mod that gomod.go generates; etcd, CoreDNS, containerd, runc, the CNI plugins
-// and crictl from theirs (recipe.go); two root file systems of Debian or Ubuntu packages from the mirrors that the system's own apt is
-// configured for (rootfs.go); kind's entrypoint, units and configuration from the module of the kind in go.mod (build.go). The images of
-// the control plane are put together without a registry (layer.go) and imported into the node's containerd (commit.go). The steps run side by
-// side, with two compilations at a time.
+// (cache.go): Kubernetes from its published module, with the go.mod that gomod.go generates; etcd, CoreDNS, containerd, the CNI plugins and
+// crictl (recipe.go) with the modules of Kubernetes, so that they find in the compiler's cache what Kubernetes has left there (together.go),
+// and runc from its own; two root file systems of Debian or Ubuntu packages from the mirrors that the system's own apt is configured for
+// (rootfs.go); kind's entrypoint, units and configuration from the module of the kind in go.mod (build.go). The images of the control plane
+// are put together without a registry (layer.go) and imported into the node's containerd (commit.go). The steps run side by side, with two
+// compilations at a time.
+//
+// [Kubelet] builds just the kubelet of a version, for nodes that are to run another one than their image holds (kubelet.go).
 //
 // The programs in pause and podnet are part of the image only: the sandbox container, and the Pod network in place of kindnet, which is not
 // published as a module. Services, cluster DNS and traffic between Pods of different nodes work as on a stock node. What differs on purpose:

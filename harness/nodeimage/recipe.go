@@ -51,8 +51,9 @@ var containerd = tool{
 	},
 }
 
-// runc is built on its own. Without seccomp no Pod starts: containerd asks for it.
-var runc = tool{name: "runc", module: "github.com/opencontainers/runc", version: "v1.4.3", tags: "seccomp", cgo: true, packages: []string{"."}}
+// runc is built on its own. Without seccomp no Pod starts: containerd asks for it. The other tags let it have the same packages of the standard library as
+// the rest, which is built without cgo.
+var runc = tool{name: "runc", module: "github.com/opencontainers/runc", version: "v1.4.3", tags: "seccomp netgo osusergo", cgo: true, packages: []string{"."}}
 
 // mayRaise are the modules that the tools may have newer than Kubernetes: CoreDNS does not compile with the caddy that kubeadm has, and the modules of
 // one etcd release belong together. A slash at the end stands for all that begins so.

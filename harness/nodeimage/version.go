@@ -10,15 +10,25 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// The Kubernetes minors that node images are provided for. kube-proxy and the kubelet of v1.38 need the module
-// sigs.k8s.io/iptables-wrappers, which is not published, so they cannot be built.
+// The Kubernetes minors that node images and kubelets are provided for. kube-proxy and the kubelet of v1.38 need the module
+// sigs.k8s.io/iptables-wrappers, which is not published. A kubelet works with something in its place, kube-proxy does not.
 const (
-	oldest = "v1.28.0"
-	newest = 37
+	oldest        = "v1.28.0"
+	newest        = 37
+	newestKubelet = 38
 )
 
-// checkVersion refuses what is not one exact release.
+// checkVersion refuses what is not one exact release that node images are provided for.
 func checkVersion(version string) error {
+	return checkRange(version, newest, "others take a node image of your own")
+}
+
+// checkKubelet refuses what is not one exact release that kubelets are provided for.
+func checkKubelet(version string) error {
+	return checkRange(version, newestKubelet, "no kubelet of a later one was tried")
+}
+
+func checkRange(version string, newest int, otherwise string) error {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return fmt.Errorf("version %q of Kubernetes: write an exact release such as %s", version, Default)
 	}
@@ -26,7 +36,7 @@ func checkVersion(version string) error {
 		return fmt.Errorf("version %s of Kubernetes is older than %s, the first that podorder covers", version, oldest)
 	}
 	if minorOf(version) > newest {
-		return fmt.Errorf("version %s of Kubernetes is not covered yet: the newest minor that can be built is v1.%d, others take a node image of your own", version, newest)
+		return fmt.Errorf("version %s of Kubernetes is not covered yet: the newest minor that can be built is v1.%d, %s", version, newest, otherwise)
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
 // Command node-image makes sure that this machine has the kind node image of a Kubernetes version, and prints its reference.
 //
 //	go run ./scripts/node-image [-kubernetes v1.37.2] [-cache DIR] [-no-install]
+//	go run ./scripts/node-image -kubelet v1.33.13[,v1.34.4…] [-cache DIR]
 //
 // It takes an image that is there, else pulls the one that kind's release pins by digest, else builds one from Go modules and Debian
-// packages. Progress goes to standard error, the reference alone to standard output. Exit status: 0, 1 if there is no image, 2 for wrong
-// usage.
+// packages. With -kubelet it prints the path of just a kubelet instead, one line for each version, and builds those that are not in the
+// cache. Progress goes to standard error, the result alone to standard output. Exit status: 0, 1 if it cannot be had, 2 for wrong usage.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/podorder/podorder/harness/host"
@@ -23,6 +25,7 @@ func main() {
 	version := flag.String("kubernetes", nodeimage.Default, "Kubernetes `version` of the image")
 	cache := flag.String("cache", "", "`folder` for the pieces of builds (default: podorder in the user's cache folder)")
 	noInstall := flag.Bool("no-install", false, "never install a package")
+	kubelets := flag.String("kubelet", "", "print the path of the kubelet of each of these `versions`, separated by commas, instead")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "node-image takes flags only, but was given %q\n", flag.Args())
@@ -30,14 +33,32 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	if err := run(ctx, *version, *cache, *noInstall); err != nil {
+	var err error
+	if *kubelets != "" {
+		err = runKubelets(ctx, strings.Split(*kubelets, ","), *cache)
+	} else {
+		err = run(ctx, *version, *cache, *noInstall)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "node-image:", err)
 		os.Exit(1)
 	}
 }
 
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+func runKubelets(ctx context.Context, versions []string, cache string) error {
+	for _, v := range versions {
+		path, err := nodeimage.Kubelet(ctx, v, nodeimage.Options{Progress: progress, CacheDir: cache})
+		if err != nil {
+			return err
+		}
+		fmt.Println(path)
+	}
+	return nil
+}
+
 func run(ctx context.Context, version, cache string, noInstall bool) (err error) {
-	progress := func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 	h, err := host.Detect(ctx, host.Options{NoInstall: noInstall, Progress: progress})
 	if err != nil {
 		return err

@@ -1,0 +1,133 @@
+package nodeimage
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/sync/semaphore"
+)
+
+// kubeletSteps is how many steps [Kubelet] announces.
+const kubeletSteps = 2
+
+// Kubelet returns the path of a kubelet of this version in the cache, building it from its module where it is missing. It covers one minor more than node
+// images do. A kubelet needs nothing of the machine but Go. Who wants several asks for one after the other: each finds in the compiler's cache what the
+// ones before it have in common with it. The path holds until the recipe changes. A version that cannot be had is an *[UnavailableError].
+func Kubelet(ctx context.Context, version string, o Options) (string, error) {
+	if err := checkKubelet(version); err != nil {
+		return "", err
+	}
+	say := o.Progress
+	if say == nil {
+		say = func(string, ...any) {}
+	}
+	p := &progress{print: say, start: time.Now(), total: kubeletSteps}
+	s, err := openStore(ctx, o.CacheDir, func() { p.say("waiting for another build to finish: it holds the lock of the cache") })
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	b := &builder{version: version, store: s, progress: p, compiles: semaphore.NewWeighted(1), keys: map[string]string{}}
+	path, err := b.kubelet(ctx)
+	if err != nil {
+		return "", fmt.Errorf("build the kubelet of Kubernetes %s: %w", version, err)
+	}
+	return path, nil
+}
+
+func (b *builder) kubelet(ctx context.Context) (file string, err error) {
+	if err := b.stepModule(ctx, b.version); err != nil {
+		return "", err
+	}
+	tags, flags := buildTags(b.version), ldflags(b.version)
+	// A node image of this version may have been built.
+	file = filepath.Join(b.store.path("kubernetes-"+b.version, b.commandsKey()), "kubelet")
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	s := b.progress.step("kubelet %s", b.version)
+	defer func() { s.end(err) }()
+	dir, err := b.store.get("kubelet-"+b.version, keyOf(b.commandsKey(), "kubelet"), func(dir string) error {
+		work, clean, err := b.moduleCopy()
+		if err != nil {
+			return err
+		}
+		defer clean()
+		return b.goBuild(ctx, s, work, dir, []string{"CGO_ENABLED=0"}, "-tags", tags, "-ldflags", flags, "k8s.io/kubernetes/cmd/kubelet")
+	})
+	return filepath.Join(dir, "kubelet"), err
+}
+
+// adjustment is what the module of one version needs beyond what its go.mod says.
+type adjustment struct {
+	toolchain string           // the Go to build it with, where the one that runs is older
+	replace   []module.Version // to take in place of whatever version is required, which is not served
+	standIns  []standIn
+}
+
+//go:embed standin
+var standIns embed.FS
+
+// standIn is built in place of a module that is not published.
+type standIn struct{ path, folder string } // of the module; below standin
+
+// adjustments are by version.
+var adjustments = map[string]adjustment{
+	"v1.38.0-beta.0": {
+		toolchain: "go1.27.3",
+		replace:   []module.Version{{Path: "sigs.k8s.io/structured-merge-diff/v7", Version: "v7.0.0"}},
+		standIns:  []standIn{{path: "sigs.k8s.io/iptables-wrappers", folder: "iptables"}},
+	},
+}
+
+// adjust makes the changes of an adjustment to a generated go.mod. Stand-ins are expected in folders beside it.
+func (a adjustment) adjust(mod []byte) ([]byte, error) {
+	m, err := modfile.Parse("go.mod", mod, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.toolchain != "" {
+		if err := m.AddToolchainStmt(a.toolchain); err != nil {
+			return nil, fmt.Errorf("toolchain %s: %w", a.toolchain, err)
+		}
+	}
+	for _, served := range a.replace {
+		if err := m.AddReplace(served.Path, "", served.Path, served.Version); err != nil {
+			return nil, fmt.Errorf("replace %s: %w", served.Path, err)
+		}
+	}
+	for _, s := range a.standIns {
+		if err := m.AddReplace(s.path, "", "./"+s.folder, ""); err != nil {
+			return nil, fmt.Errorf("replace %s: %w", s.path, err)
+		}
+	}
+	return m.Format()
+}
+
+// writeStandIns writes the modules that stand in for others into folders of dir.
+func (a adjustment) writeStandIns(dir string) error {
+	for _, s := range a.standIns {
+		source, err := standIns.ReadFile("standin/" + s.folder + "/" + s.folder + ".go")
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(dir, s.folder, "pkg", s.folder)
+		err = os.MkdirAll(at, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(at, s.folder+".go"), source, 0o644)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, s.folder, "go.mod"), []byte("module "+s.path+"\n"), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("make a stand-in for %s: %w", s.path, err)
+		}
+	}
+	return nil
+}

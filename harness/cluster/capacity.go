@@ -11,12 +11,15 @@ import (
 	"strings"
 )
 
-// What one node takes of this machine, measured and rounded up: a node runs systemd, containerd, a kubelet, and kube-proxy, each of which watches files.
+// What a cluster takes of this machine, measured and rounded up. In a node systemd, containerd, the kubelet and kube-proxy each watch files, and
+// beside a control plane its components; each case that runs has a log reader that watches the log.
 const (
-	inotifyPerNode = 40
-	memoryPerNode  = 400 << 20
-	// A control plane takes more memory, and the machine needs some for what is run on the nodes.
-	memoryReserve = 2 << 30
+	inotifyControlPlane = 32
+	inotifyWorker       = 20
+	inotifyCases        = 40
+	memoryWorker        = 400 << 20
+	// For the control plane, and for the Pods on all nodes.
+	memoryReserve = 3 << 30
 )
 
 // Capacity is what this machine has left for nodes of kind clusters.
@@ -108,20 +111,34 @@ func hasUID(status string, uid int) bool {
 	return false
 }
 
-// Nodes returns how many nodes this machine carries, and what limits it: empty where nothing was found that does.
-func (c Capacity) Nodes() (n int, limit string) {
+// Workers returns how many workers of one more cluster this machine carries beside the control plane, and what limits it: empty where nothing was
+// found that does.
+func (c Capacity) Workers() (n int, limit string) {
 	const many = 1 << 20
 	n = many
 	if c.InotifyLimit > 0 {
-		n = max(0, c.InotifyLimit-c.InotifyUsed) / inotifyPerNode
-		limit = fmt.Sprintf("fs.inotify.max_user_instances is %d, of which %d are taken, and a node takes up to %d", c.InotifyLimit, c.InotifyUsed, inotifyPerNode)
+		n = max(0, c.InotifyLimit-c.InotifyUsed-inotifyControlPlane-inotifyCases) / inotifyWorker
+		limit = fmt.Sprintf("fs.inotify.max_user_instances is %d, of which %d are taken; a control plane takes up to %d, a worker %d, and the cases on them %d",
+			c.InotifyLimit, c.InotifyUsed, inotifyControlPlane, inotifyWorker, inotifyCases)
 	}
 	if c.Memory > 0 {
-		if m := int(max(0, c.Memory-memoryReserve) / memoryPerNode); m < n {
-			n, limit = m, fmt.Sprintf("%d MiB of memory are available, %d MiB of them for Pods, and a node takes up to %d MiB", c.Memory>>20, memoryReserve>>20, memoryPerNode>>20)
+		if m := int(max(0, c.Memory-memoryReserve) / memoryWorker); m < n {
+			n, limit = m, fmt.Sprintf("%d MiB of memory are available; control plane and Pods take up to %d MiB, and a worker %d MiB",
+				c.Memory>>20, memoryReserve>>20, memoryWorker>>20)
 		}
 	}
 	return n, limit
+}
+
+// Cases returns how many cases can be followed at once on a cluster that is up, of so many nodes; 0 if nothing limits that.
+func (c Capacity) Cases(nodes int) int {
+	if c.InotifyLimit == 0 {
+		return 0
+	}
+	// Not everyone may count what the processes of others have taken.
+	used := max(c.InotifyUsed, inotifyControlPlane+(nodes-1)*inotifyWorker)
+	const margin = 8
+	return max(1, c.InotifyLimit-used-margin)
 }
 
 // inotifyRecord is kept while the limit is raised, so that a sweeper can put it back.
@@ -133,9 +150,9 @@ type inotifyRecord struct {
 
 const inotifyFile = "inotify.json"
 
-// RaiseInotify raises the limit of inotify instances, if need be, so that this machine carries a number of nodes more. It takes root. The function
-// that it returns puts the limit back; if this process is killed before, Sweep does.
-func RaiseInotify(nodes int) (back func() error, err error) {
+// RaiseInotify raises the limit of inotify instances, if need be, so that this machine carries one more cluster of so many workers. It takes root.
+// The function that it returns puts the limit back; if this process is killed before, Sweep does.
+func RaiseInotify(workers int) (back func() error, err error) {
 	s, err := openState()
 	if err != nil {
 		return nil, fmt.Errorf("raising the limit of inotify instances: %w", err)
@@ -144,16 +161,17 @@ func RaiseInotify(nodes int) (back func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("raising the limit of inotify instances: %w", err)
 	}
-	return raiseInotify("/proc", os.Getuid(), s, self, nodes)
+	return raiseInotify("/proc", os.Getuid(), s, self, workers)
 }
 
-func raiseInotify(proc string, uid int, s state, self Owner, nodes int) (func() error, error) {
+func raiseInotify(proc string, uid int, s state, self Owner, workers int) (func() error, error) {
 	nothing := func() error { return nil }
 	c, err := capacity(proc, uid)
 	if err != nil {
 		return nil, err
 	}
-	want := c.InotifyUsed + nodes*inotifyPerNode
+	const more = 8 * inotifyCases // of CPUs there may be more
+	want := c.InotifyUsed + inotifyControlPlane + workers*inotifyWorker + more
 	if c.InotifyLimit == 0 || c.InotifyLimit >= want {
 		return nothing, nil
 	}

@@ -49,29 +49,36 @@ func TestCapacity(t *testing.T) {
 	assert.ErrorContains(t, err, "many")
 }
 
-func TestNodes(t *testing.T) {
+func TestWorkers(t *testing.T) {
 	tests := []struct {
-		name  string
-		c     Capacity
-		nodes int
-		limit string
+		name    string
+		c       Capacity
+		workers int
+		limit   string
 	}{
-		{"the default of Linux", Capacity{InotifyLimit: 128, InotifyUsed: 5, Memory: 20 << 30}, 3, "max_user_instances is 128, of which 5"},
-		{"raised", Capacity{InotifyLimit: 1024, InotifyUsed: 5, Memory: 20 << 30}, 25, "max_user_instances"},
-		{"little memory", Capacity{InotifyLimit: 1024, Memory: 4 << 30}, 5, "4096 MiB of memory"},
+		{"the default of Linux", Capacity{InotifyLimit: 128, InotifyUsed: 5, Memory: 20 << 30}, 2, "max_user_instances is 128, of which 5"},
+		{"raised", Capacity{InotifyLimit: 1024, InotifyUsed: 5, Memory: 20 << 30}, 43, "memory"},
+		{"little memory", Capacity{InotifyLimit: 1024, Memory: 4 << 30}, 2, "4096 MiB of memory"},
 		{"no memory", Capacity{InotifyLimit: 1024, Memory: 1 << 30}, 0, "memory"},
 		{"nothing left", Capacity{InotifyLimit: 128, InotifyUsed: 200, Memory: 20 << 30}, 0, "max_user_instances"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n, limit := tt.c.Nodes()
-			assert.Equal(t, n, tt.nodes)
+			n, limit := tt.c.Workers()
+			assert.Equal(t, n, tt.workers)
 			assert.Check(t, is.Contains(limit, tt.limit))
 		})
 	}
-	n, limit := Capacity{}.Nodes()
+	n, limit := Capacity{}.Workers()
 	assert.Assert(t, n > 1000, "what is not known limits nothing")
 	assert.Equal(t, limit, "")
+}
+
+func TestCases(t *testing.T) {
+	assert.Equal(t, Capacity{}.Cases(3), 0)
+	assert.Equal(t, Capacity{InotifyLimit: 128, InotifyUsed: 60}.Cases(1), 60)
+	assert.Equal(t, Capacity{InotifyLimit: 128}.Cases(2), 68, "the nodes take some, whoever may count them")
+	assert.Equal(t, Capacity{InotifyLimit: 128, InotifyUsed: 200}.Cases(1), 1)
 }
 
 func TestRaiseInotify(t *testing.T) {
@@ -88,9 +95,9 @@ func TestRaiseInotify(t *testing.T) {
 		proc, s := procWith(t, "128", 3), state{t.TempDir()}
 		back, err := raiseInotify(proc, 7, s, self, 12)
 		assert.NilError(t, err)
-		assert.Equal(t, limit(proc), "483") // 3 + 12 * 40
+		assert.Equal(t, limit(proc), "595") // 3 + 32 + 12 * 20 + 8 * 40
 		assert.NilError(t, sweepInotify(proc, s, self))
-		assert.Equal(t, limit(proc), "483", "a live run has it")
+		assert.Equal(t, limit(proc), "595", "a live run has it")
 		_, err = raiseInotify(proc, 7, s, self, 24)
 		assert.ErrorContains(t, err, "another run has raised it")
 		assert.NilError(t, back())

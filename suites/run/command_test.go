@@ -49,7 +49,7 @@ func TestCommand(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"an unknown case", []string{"-cases", "hooks/none"}, []string{"hooks/none", "hooks/poststart-blocks"}},
+		{"an unknown case", []string{"-cases", "hooks/none"}, []string{"hooks/none", "hooks/", "-list"}},
 		{"a pattern that is none", []string{"-cases", "("}, []string{"-cases"}},
 		{"a version that is none", []string{"-kubernetes", "newest"}, []string{"-kubernetes", `"newest"`}},
 		{"a kubelet that is none", []string{"-kubelets", "v1.37.2,newest"}, []string{"-kubelets", `"newest"`}},

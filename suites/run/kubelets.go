@@ -70,12 +70,11 @@ func waves(kubelets []string, most int) [][]string {
 // plan divides kubelets into waves as this machine has room for them. why says
 // what limits it where they do not fit into one.
 func plan(kubelets []string, c cluster.Capacity) (out [][]string, why string, err error) {
-	nodes, limit := c.Nodes()
-	const controlPlane = 1
-	if nodes < controlPlane+1 {
-		return nil, "", fmt.Errorf("this machine has no room for a cluster of two nodes: %s; as root, -raise-inotify raises that limit for the run", limit)
+	most, limit := c.Workers()
+	if most == 0 {
+		return nil, "", fmt.Errorf("this machine has no room for a cluster with a worker: %s; as root, -raise-inotify raises the limit of inotify for the run", limit)
 	}
-	if out = waves(kubelets, nodes-controlPlane); len(out) > 1 {
+	if out = waves(kubelets, most); len(out) > 1 {
 		why = limit
 	}
 	return out, why, nil
@@ -85,8 +84,8 @@ func plan(kubelets []string, c cluster.Capacity) (out [][]string, why string, er
 // would otherwise have to wait until nothing else runs.
 func spares(disturbing int, c cluster.Capacity) int {
 	const most = 2 // they are few, and each node takes time to come up
-	nodes, _ := c.Nodes()
-	return max(0, min(disturbing, most, nodes-1))
+	workers, _ := c.Workers()
+	return min(disturbing, most, workers)
 }
 
 // nodeInfo is a node that takes Pods.

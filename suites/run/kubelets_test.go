@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 		{"all at once", eleven, cluster.Capacity{InotifyLimit: 1024, Memory: 20 * gib}, []int{11}, ""},
 		{"nothing known", eleven, cluster.Capacity{}, []int{11}, ""},
 		{"the default limit of inotify", eleven, cluster.Capacity{InotifyLimit: 128, Memory: 20 * gib}, []int{1, 2, 2, 2, 2, 2}, "max_user_instances is 128"},
-		{"little memory", eleven, cluster.Capacity{InotifyLimit: 1024, Memory: 5 * gib}, []int{5, 6}, "5120 MiB of memory"},
+		{"little memory", eleven, cluster.Capacity{InotifyLimit: 1024, Memory: 6 * gib}, []int{5, 6}, "6144 MiB of memory"},
 		{"one kubelet fits anyhow", eleven[:1], cluster.Capacity{InotifyLimit: 128}, []int{1}, ""},
 	}
 	for _, tt := range tests {

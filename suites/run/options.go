@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/podorder/podorder/fixtures"
@@ -120,11 +121,13 @@ func selectCases(cases []fixtures.Case, expr string) ([]fixtures.Case, error) {
 	if selected := fixtures.Select(cases, re); len(selected) > 0 {
 		return selected, nil
 	}
-	ids := make([]string, len(cases))
-	for i, c := range cases {
-		ids[i] = c.ID
+	var groups []string
+	for _, c := range cases {
+		if g := groupOf(c.ID) + "/"; !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
 	}
-	return nil, fmt.Errorf("-cases: no case matches %q; the cases are %s", expr, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("-cases: none of the %d cases matches %q; their paths begin with %s, and -args -list prints them all", len(cases), expr, strings.Join(groups, ", "))
 }
 
 // root returns the folder of the module around a folder. go test runs a test

@@ -32,7 +32,7 @@ func TestSelectCases(t *testing.T) {
 
 	_, err = selectCases(cases, "probes/")
 	assert.ErrorContains(t, err, `"probes/"`)
-	assert.ErrorContains(t, err, "article/startup, hooks/a, hooks/b")
+	assert.ErrorContains(t, err, "article/, hooks/, and")
 
 	_, err = selectCases(cases, "(")
 	assert.ErrorContains(t, err, "-cases")

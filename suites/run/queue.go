@@ -224,7 +224,10 @@ func isLong(c fixtures.Case) bool {
 
 // limits are what bounds how many cases run at once.
 type limits struct {
-	cpus, pods, memory int64 // of a node; memory in bytes
+	cpus, pods, memory int64 // memory in bytes; pods and memory are those of one node
+	// followed is how many cases this machine can follow at once; 0 if nothing
+	// limits that.
+	followed int64
 	// asked is what the user says; 0 if nothing.
 	asked int64
 }
@@ -244,6 +247,10 @@ func room(l limits) (short, long, perNode int) {
 	short, long = int(max(shortLeast, shortPerCPU*l.cpus)), int(max(longLeast, longPerCPU*l.cpus))
 	if l.asked > 0 {
 		short, long = int(l.asked), int(l.asked)
+	}
+	if f := int(l.followed); f > 0 && short+long > f {
+		long = max(1, min(long, f/3))
+		short = max(1, min(short, f-long))
 	}
 	return short, long, perNode
 }

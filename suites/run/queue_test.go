@@ -172,6 +172,8 @@ func TestRoom(t *testing.T) {
 		{"many CPUs, and no more Pods", limits{cpus: 64, pods: 110, memory: 24 * gib}, 384, 512, 25},
 		{"little memory", limits{cpus: 2, pods: 110, memory: gib / 2}, 12, 16, 5},
 		{"few Pods", limits{cpus: 2, pods: 18, memory: 24 * gib}, 12, 16, 2},
+		{"many CPUs, and few inotify instances", limits{cpus: 16, pods: 110, memory: 24 * gib, followed: 60}, 40, 20, 25},
+		{"hardly any inotify instance", limits{cpus: 2, pods: 110, memory: 24 * gib, followed: 1}, 1, 1, 25},
 		{"nothing known", limits{}, 4, 8, 1},
 		{"what the user says", limits{cpus: 2, pods: 110, memory: 24 * gib, asked: 3}, 3, 3, 25},
 	}

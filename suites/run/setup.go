@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -133,7 +134,7 @@ func (s *Suite) waves(end ending) ([][]string, error) {
 		return [][]string{s.kubelets}, nil
 	}
 	if s.options.RaiseInotify {
-		back, err := cluster.RaiseInotify(len(s.kubelets) + 1)
+		back, err := cluster.RaiseInotify(len(s.kubelets))
 		if err != nil {
 			return nil, err
 		}
@@ -421,6 +422,11 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 	}
 	if cl.Access() && len(nodes) > 0 {
 		l.memory /= int64(len(nodes))
+		c, err := cluster.MachineCapacity()
+		if err != nil {
+			return err
+		}
+		l.followed = int64(c.Cases(len(list.Items)))
 	}
 	if s.columns, err = columns(nodes, kubelets); err != nil {
 		return fmt.Errorf("cluster %s: %w", cl.Name, err)
@@ -443,8 +449,8 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 			Dir: dir, Node: node, Keep: s.options.Keep, HelperImage: s.options.RecorderImage,
 			Progress: func(format string, args ...any) {
 				name := c.ID
-				if s.several {
-					name += " on " + node
+				if i := slices.IndexFunc(nodes, func(n nodeInfo) bool { return n.name == node }); s.several && i >= 0 {
+					name += " on " + nodes[i].kubelet
 				}
 				s.progress.Printf("%s: %s", name, fmt.Sprintf(format, args...))
 			},

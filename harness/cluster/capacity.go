@@ -17,7 +17,7 @@ const (
 	inotifyControlPlane = 32
 	inotifyWorker       = 20
 	inotifyCases        = 40
-	memoryWorker        = 400 << 20
+	memoryWorker        = 450 << 20
 	// For the control plane, and for the Pods on all nodes.
 	memoryReserve = 3 << 30
 )

@@ -10,10 +10,17 @@ import (
 )
 
 // unnamed are the MUST rules that no case names, each with the reason.
-var unnamed = map[string]string{}
+var unnamed = map[string]string{
+	"events/possible":            "every case with an Event bears on it, and none is about it",
+	"hooks/one-at-a-time":        "follows from hooks/poststart-blocks-next, which the cases with several hooks name",
+	"status/phase":               "every case bears on it, and none is about it",
+	"status/ready-to-start":      "every case bears on it, and none is about it",
+	"terminate/object-goes-last": "every case ends with it, and none is about it",
+}
 
 // TestCensus: every rule that a case names is one of the model's, and every rule
-// that binds is named by a case, or there is a reason why not.
+// that binds is named by a case, or there is a reason why not. A known issue that
+// always shows has a case that it must show in.
 func TestCensus(t *testing.T) {
 	cases, err := fixtures.All()
 	assert.NilError(t, err)
@@ -34,6 +41,9 @@ func TestCensus(t *testing.T) {
 		default:
 			assert.Check(t, listed && reason != "", "no case names %s (%s): add one, or to the table why not", r.Slug, r.Says)
 		}
+	}
+	for _, i := range reference.Issues() {
+		assert.Check(t, !i.Always || named(cases, i.Rule), "no case names %s, so nobody would notice that %s is fixed", i.Rule, i.Number)
 	}
 	for slug := range unnamed {
 		_, ok := reference.RuleBySlug(slug)

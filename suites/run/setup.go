@@ -144,6 +144,9 @@ func (s *Suite) waves(end ending) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.options.RaiseInotify {
+		s.progress.Printf("fs.inotify.max_user_instances is %d for this run, of which %d are taken", c.InotifyLimit, c.InotifyUsed)
+	}
 	ws, why, err := plan(s.kubelets, c)
 	if err != nil {
 		return nil, err
@@ -268,12 +271,20 @@ func (s *Suite) material(ctx context.Context) (err error) {
 	return nil
 }
 
+// Patience for a cluster to come up, and for each of its workers. On an idle machine
+// it takes seconds; on a busy one minutes.
+const (
+	clusterPatience = 6 * time.Minute
+	workerPatience  = time.Minute
+)
+
 // clusterOptions says what a cluster for some kubelets is, or one for that of the
 // node image.
 func (s *Suite) clusterOptions(kubelets []string) (cluster.Options, error) {
 	o := cluster.Options{
 		Image: s.machine.image.Ref, Version: s.machine.image.Version, Keep: s.options.Keep,
 		Artifacts: s.artifacts, Progress: s.progress.Printf,
+		Patience: clusterPatience + time.Duration(len(kubelets))*workerPatience,
 	}
 	o.ControlPlaneGates, o.RuntimeConfig = gang(o.Version)
 	for _, v := range kubelets {

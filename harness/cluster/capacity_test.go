@@ -57,7 +57,7 @@ func TestWorkers(t *testing.T) {
 		limit   string
 	}{
 		{"the default of Linux", Capacity{InotifyLimit: 128, InotifyUsed: 5, Memory: 20 << 30}, 2, "max_user_instances is 128, of which 5"},
-		{"raised", Capacity{InotifyLimit: 1024, InotifyUsed: 5, Memory: 20 << 30}, 43, "memory"},
+		{"raised", Capacity{InotifyLimit: 1024, InotifyUsed: 5, Memory: 20 << 30}, 38, "memory"},
 		{"little memory", Capacity{InotifyLimit: 1024, Memory: 4 << 30}, 2, "4096 MiB of memory"},
 		{"no memory", Capacity{InotifyLimit: 1024, Memory: 1 << 30}, 0, "memory"},
 		{"nothing left", Capacity{InotifyLimit: 128, InotifyUsed: 200, Memory: 20 << 30}, 0, "max_user_instances"},

@@ -217,13 +217,23 @@ func TestClaims(t *testing.T) {
 
 		{"an endless hook in the middle", secondHook, "f", []string{
 			"01: a#0 / main: begin", "01: b#0 / main: begin", "01: b#0 / post start hook: begin", "09: did delete", "10: b#0 / post start hook: tick",
-		}, NotHeld, "listed before it ran", []int{3, 4, 7}},
+		}, NotHeld, "so did the containers before it", []int{3, 4, 7}},
 		{"an endless hook of the first", twoHooks, "f", []string{
 			"01: a#0 / main: begin", "01: a#0 / post start hook: begin", "09: did delete", "10: a#0 / post start hook: tick",
-		}, NotHeld, "those behind it did not start", []int{3, 6}},
+		}, NotHeld, "so did its own container", []int{3, 6}},
+		{"an endless hook that holds up nobody", twoHooks, "f", []string{
+			"01: a#0 / post start hook: begin", "02: b#0 / main: begin", "09: did delete", "10: a#0 / post start hook: tick",
+		}, NotHeld, "behind it did as well", []int{4, 6}},
+		{"an endless hook that dies with its container", secondHook, "f", []string{
+			"01: a#0 / main: begin", "01: b#0 / main: begin", "01: b#0 / post start hook: begin", "08: b#0 / post start hook: tick",
+			"09: b#0 / main: end 0", "10: c#0 / main: begin", "20: did delete",
+		}, NotHeld, "so did the containers before it", []int{3, 4, 6}},
+		{"a shell's hook, which marks no end", secondHook, "f", []string{
+			"01: a / main", "01: b / main", "01: b / post start hook", "08: b / post start hook", "10: c / main", "20: did delete",
+		}, NotSeen, "", nil},
 		{"nothing but an endless hook", twoHooks, "f", []string{
 			"01: a#0 / post start hook: begin", "09: did delete", "10: a#0 / post start hook: tick",
-		}, Held, "no container ran", []int{5}},
+		}, Held, "no container did", []int{5}},
 		{"a hook that ends after the deletion", twoHooks, "f", []string{
 			"01: a#0 / main: begin", "01: a#0 / post start hook: begin", "09: did delete", "10: a#0 / post start hook: end 0",
 		}, NotSeen, "", nil},

@@ -153,50 +153,53 @@ func pendingUntilEnd(v *view) (out []observation) {
 	return out
 }
 
-// endlessStopsAll looks at hooks that write until the Pod is deleted and have no
-// end. The claim holds if no container but theirs has written anything by then,
-// nor their own main process.
+// endlessStopsAll looks at hooks that have no end: they write until the Pod is
+// deleted, or until their container ends under them. The claim holds if no
+// container has written anything while the hook ran, not even its own.
 func endlessStopsAll(v *view) (out []observation) {
-	if len(v.containers) < 2 || v.troubled {
+	if len(v.containers) < 2 || v.troubled || v.until < v.deleted {
 		return nil
 	}
-	for _, c := range v.containers {
+	for n, c := range v.containers {
 		var endless *line
+		marked := false // a shell's hook marks no end
 		for _, l := range v.lines {
-			if l.Container != c.Name || l.Actor != trace.PostStart {
+			if l.Container != c.Name || l.Actor != trace.PostStart || !v.first(l) {
 				continue
 			}
 			if l.Mark.Kind == trace.End {
 				endless = nil
 				break
 			}
-			if l.entry > v.deleted {
+			if marked = marked || l.Mark.Kind == trace.Begin; marked || l.entry > v.deleted {
 				endless = &l
 			}
 		}
-		if !hasHook(c) || endless == nil || v.until < v.deleted {
+		if !hasHook(c) || endless == nil {
 			continue
 		}
-		evidence, others := []int{endless.entry}, 0
-		own := false
-		for _, d := range v.containers {
+		evidence := []int{endless.entry}
+		var before, own, behind bool
+		for m, d := range v.containers {
 			main, _, ok := v.span(d.Name, trace.Main)
-			if !ok {
+			if !ok || main.entry > endless.entry {
 				continue
 			}
 			evidence = append(evidence, main.entry)
-			if own = own || d.Name == c.Name; d.Name != c.Name {
-				others++
-			}
+			before, own, behind = before || m < n, own || m == n, behind || m > n
 		}
+		o := observation{NotHeld, "", v.showAll(evidence...)}
 		switch {
-		case others > 0:
-			out = append(out, observation{NotHeld, "the containers listed before it ran, and its own", v.showAll(evidence...)})
+		case behind:
+			o.note = "while it ran, containers behind it did as well"
+		case before:
+			o.note = "while it ran, so did the containers before it, and none behind it"
 		case own:
-			out = append(out, observation{NotHeld, "its own container ran, those behind it did not start", v.showAll(evidence...)})
+			o.note = "while it ran, so did its own container, and none behind it"
 		default:
-			out = append(out, observation{Held, "no container ran", v.showAll(evidence...)})
+			o.finding, o.note = Held, "while it ran, no container did"
 		}
+		out = append(out, o)
 	}
 	return out
 }

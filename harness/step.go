@@ -256,7 +256,7 @@ func (r *runner) inNode(ctx context.Context, a trace.Act) error {
 	}
 	switch target {
 	case fixtures.Sandbox:
-		_, err = n.Command(ctx, "crictl", "stopp", id)
+		_, err = n.Command(ctx, "crictl", "--timeout", callPatience.String(), "stopp", id)
 	case fixtures.Node:
 		err = r.cl.RestartNode(ctx, n)
 	default:

@@ -40,3 +40,8 @@ func TestANodeIsUsedByManyOrByOneAlone(t *testing.T) {
 	alone()
 	assert.Assert(t, c.uses["a"].TryAcquire(everyone) && c.uses["b"].TryAcquire(everyone), "everything was given back")
 }
+
+func TestANodeElsewhereIsNotRestarted(t *testing.T) {
+	err := new(Cluster).RestartNode(t.Context(), Node{Name: "a"})
+	assert.Error(t, err, "restarting node a: the node is not a container of this machine")
+}

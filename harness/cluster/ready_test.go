@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	appsv1 "k8s.io/api/apps/v1"
@@ -115,4 +116,12 @@ func announce(watching chan<- struct{}) clienttesting.WatchReactionFunc {
 		}
 		return false, nil, nil
 	}
+}
+
+func TestOneNodeIsWaitedFor(t *testing.T) {
+	err := WaitNode(t.Context(), fake.NewClientset(node("a", "True")), "a", time.Minute)
+	assert.NilError(t, err)
+	err = WaitNode(t.Context(), fake.NewClientset(node("a", "False")), "a", time.Millisecond)
+	assert.ErrorContains(t, err, "waiting for node a to be ready")
+	assert.ErrorContains(t, err, "not within 1ms")
 }

@@ -1,6 +1,7 @@
 # Every target is described behind its name; `make` lists them.
 #
-#   KUBERNETES   version of the node image and so of the kubelet (v1.37.2)
+#   KUBERNETES   version of the node image and so of the kubelet (v1.37.2); for
+#                compare the versions of the kubelets ("v1.28.5 v1.37.2")
 #   CASES        regular expression that selects cases by their path
 #   ARTIFACTS    folder that everything is written to (artifacts)
 #   FLAGS        further flags of the suite, for example FLAGS=-keep
@@ -13,6 +14,8 @@ FLAGS ?=
 # Patience for one run of the suite, the making of a node image included. The
 # suite stops by itself, and cleans up, shortly before.
 TIMEOUT ?= 50m
+# The same for several kubelets, the building of those that are missing included.
+COMPARE_TIMEOUT ?= 3h
 
 # The suite needs a cluster; everything else is tested without one.
 TESTED = $$($(GO) list ./... | grep -v '/suites$$')
@@ -30,6 +33,12 @@ conformance: ## run the suite on a real cluster, made for it (KUBERNETES, CASES,
 	$(GO) test -C suites -count=1 -timeout=$(TIMEOUT) \
 		$(if $(KUBERNETES),-kubernetes=$(KUBERNETES)) $(if $(CASES),-cases='$(CASES)') $(FLAGS) \
 		$(if $(ARTIFACTS),-args -artifacts='$(ARTIFACTS)')
+
+.PHONY: compare
+compare: ## run the suite on several kubelets in one cluster (KUBERNETES="v1.28.5 v1.37.2", CASES, ARTIFACTS, FLAGS)
+	@test -n "$(KUBERNETES)" || { echo 'compare what? make compare KUBERNETES="v1.28.5 v1.37.2"' >&2; exit 2; }
+	$(GO) test -C suites -count=1 -timeout=$(COMPARE_TIMEOUT) -kubelets='$(KUBERNETES)' \
+		$(if $(CASES),-cases='$(CASES)') $(FLAGS) $(if $(ARTIFACTS),-args -artifacts='$(ARTIFACTS)')
 
 .PHONY: test
 test: lint ## run everything that needs no cluster

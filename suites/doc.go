@@ -3,7 +3,9 @@
 //	go test ./suites -count=1 -kubernetes v1.37.2
 //
 // There is one test function per group of cases and one subtest per case:
-// TestHooks/poststart-blocks is fixtures/hooks/poststart-blocks. Everything
+// TestHooks/poststart-blocks is fixtures/hooks/poststart-blocks. With several
+// kubelets each has a subtest of its own, TestHooks/poststart-blocks/v1.28.5; a case
+// that is skipped on one is a skipped subtest. Everything
 // that happens is in package run, which can be tested without a cluster.
 //
 // Always with -count=1: the cluster is not among the things that go test looks

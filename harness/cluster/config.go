@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,16 @@ type Worker struct {
 	Image string
 	// Version is the Kubernetes version of Image, "v1.37.2".
 	Version string
-	Labels  map[string]string
-	Mounts  []v1alpha4.Mount
+	// Kubelet is the path of a kubelet on this machine that the node runs in place of the one in its image; empty for that.
+	Kubelet string
+	// Spare keeps the node for the cases that disturb whatever else is on theirs: it gets the label LabelSpare.
+	Spare  bool
+	Labels map[string]string
+	Mounts []v1alpha4.Mount
 }
+
+// kubeletPath is where a kind node has its kubelet.
+const kubeletPath = "/usr/bin/kubelet"
 
 // Config returns the kind configuration of a cluster: the image on each node, because kind's own image option overrides all of them, and the
 // patches that the machine needs.
@@ -30,13 +38,39 @@ func Config(rt Runtime, o Options) *v1alpha4.Cluster {
 		Nodes:         []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole, Image: o.Image, ExtraMounts: o.Mounts}},
 	}
 	for _, w := range o.Workers {
-		n := v1alpha4.Node{Role: v1alpha4.WorkerRole, Image: w.Image, Labels: maps.Clone(w.Labels), ExtraMounts: w.Mounts}
+		n := v1alpha4.Node{Role: v1alpha4.WorkerRole, Image: w.Image, Labels: maps.Clone(w.Labels), ExtraMounts: slices.Clone(w.Mounts)}
 		if n.Image == "" {
 			n.Image = o.Image
 		}
+		if w.Kubelet != "" {
+			n.ExtraMounts = append(n.ExtraMounts, v1alpha4.Mount{HostPath: w.Kubelet, ContainerPath: kubeletPath, Readonly: true})
+		}
+		if w.Spare {
+			if n.Labels == nil {
+				n.Labels = map[string]string{}
+			}
+			n.Labels[LabelSpare] = "true"
+		}
 		c.Nodes = append(c.Nodes, n)
 	}
+	if o.Schedulable && len(o.Workers) > 0 {
+		// kind leaves the taint away where there are no workers.
+		c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, "kind: InitConfiguration\nnodeRegistration:\n  taints: []\n")
+	}
 	adapt(c, rt, o)
+	if len(o.ControlPlaneGates) > 0 {
+		// kind gives feature gates to every component of the cluster. A kubelet does not start with one that it does not know.
+		c.FeatureGates = maps.Clone(o.FeatureGates)
+		if c.FeatureGates == nil {
+			c.FeatureGates = map[string]bool{}
+		}
+		patch := "kind: KubeletConfiguration\nfeatureGates:\n"
+		for _, gate := range slices.Sorted(maps.Keys(o.ControlPlaneGates)) {
+			c.FeatureGates[gate] = o.ControlPlaneGates[gate]
+			patch += "  " + gate + ": null\n"
+		}
+		c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, patch)
+	}
 	return c
 }
 

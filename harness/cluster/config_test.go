@@ -24,6 +24,11 @@ func TestConfig(t *testing.T) {
 			FeatureGates: map[string]bool{"GenericWorkload": true}, RuntimeConfig: map[string]string{"scheduling.k8s.io/v1beta1": "true"},
 			KubeadmPatches: []string{"kind: ClusterConfiguration\n"}, ContainerdPatches: []string{"x = 1\n"},
 		},
+		"kubelets": {
+			Image: "podorder/node:v1.37.2", Version: "v1.37.2", Schedulable: true,
+			Workers:           []Worker{{Kubelet: "/cache/v1.28.5/kubelet"}, {Spare: true}},
+			ControlPlaneGates: map[string]bool{"GenericWorkload": true},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Config(fakeRuntime{

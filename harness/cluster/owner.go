@@ -135,7 +135,9 @@ const (
 	LabelOwner     = "podorder.dev/owner"
 	LabelStarted   = "podorder.dev/started"
 	LabelCase      = "podorder.dev/case"
-	labelConfig    = "podorder.dev/config"
+	// LabelSpare marks a node that is kept for cases which disturb it.
+	LabelSpare  = "podorder.dev/spare"
+	labelConfig = "podorder.dev/config"
 )
 
 // Labels returns the labels of what the owner made at a time.

@@ -43,9 +43,13 @@ type Options struct {
 	Image, Version string
 	// Workers are the nodes beside the one control plane, which runs Pods itself where there are none.
 	Workers []Worker
+	// Schedulable lets the control plane run Pods also where there are workers.
+	Schedulable bool
 	// Mounts are bind mounts of the control plane.
-	Mounts            []v1alpha4.Mount
+	Mounts []v1alpha4.Mount
+	// FeatureGates are set in every component, ControlPlaneGates in all but the kubelets, which may be older.
 	FeatureGates      map[string]bool
+	ControlPlaneGates map[string]bool
 	RuntimeConfig     map[string]string
 	KubeadmPatches    []string
 	ContainerdPatches []string

@@ -20,8 +20,8 @@ type SweepOptions struct {
 	Progress func(format string, args ...any)
 }
 
-// Sweep removes the clusters that killed runs left on this machine, with their volumes, their network and their files, and returns the names of
-// those clusters. A cluster is only touched if its name carries an owner that is known to be dead; those of live runs, of other machines
+// Sweep removes the clusters that killed runs left on this machine, with their volumes, their network and their files, puts back a limit that such a
+// run had raised, and returns the names of those clusters. A cluster is only touched if its name carries an owner that is known to be dead; those of live runs, of other machines
 // and of anyone else are left alone.
 func Sweep(ctx context.Context, rt Runtime, o SweepOptions) (removed []string, err error) {
 	if o.Progress == nil {
@@ -77,7 +77,7 @@ func Sweep(ctx context.Context, rt Runtime, o SweepOptions) (removed []string, e
 		removed = append(removed, name)
 	}
 	if !o.DryRun {
-		errs = append(errs, leaveNetwork(ctx, rt, s))
+		errs = append(errs, leaveNetwork(ctx, rt, s), sweepInotify("/proc", s, self))
 	}
 	return removed, errors.Join(errs...)
 }

@@ -49,9 +49,10 @@ func TestCommand(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"an unknown case", []string{"-cases", "hooks/none"}, []string{"hooks/none", "hooks/poststart-blocks"}},
+		{"an unknown case", []string{"-cases", "hooks/none"}, []string{"hooks/none", "hooks/", "-list"}},
 		{"a pattern that is none", []string{"-cases", "("}, []string{"-cases"}},
 		{"a version that is none", []string{"-kubernetes", "newest"}, []string{"-kubernetes", `"newest"`}},
+		{"a kubelet that is none", []string{"-kubelets", "v1.37.2,newest"}, []string{"-kubelets", `"newest"`}},
 		{"a missing kubeconfig", []string{"-kubeconfig", missing}, []string{missing, "no such file"}},
 		{"a kubeconfig that is none", []string{"-kubeconfig", garbled}, []string{garbled}},
 		{"a context that is not there", []string{"-kubeconfig", silent, "-context", "other"}, []string{silent, `"other"`, "test"}},
@@ -99,6 +100,8 @@ func TestCommand(t *testing.T) {
 			out, err := cmd.Output()
 			assert.NilError(t, err)
 			assert.Check(t, is.Contains(string(out), "hooks/poststart-blocks\n"))
+			assert.Check(t, is.Contains(string(out), "    rules    hooks/poststart-blocks-next"))
+			assert.Check(t, is.Contains(string(out), "MUST rules are named by a case\n"))
 			assert.Check(t, !strings.Contains(string(out), "article/"))
 		}
 	})

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/fixtures/image"
@@ -69,20 +67,7 @@ func (s *Suite) withImages(c fixtures.Case) (fixtures.Case, error) {
 	if len(named) == 0 {
 		return c, nil
 	}
-	pod := c.Pod()
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			if ref, ok := named[containers[i].Image]; ok {
-				containers[i].Image = ref
-			}
-		}
-	}
-	manifest, err := yaml.Marshal(pod)
-	if err != nil {
-		return c, fmt.Errorf("naming other images in the Pod of case %s: %w", c.ID, err)
-	}
-	c.Manifest = manifest
-	return c, nil
+	return c.WithImages(named)
 }
 
 // uses reports whether a Pod of the cases has a container of an image.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/podorder/podorder/fixtures"
@@ -19,6 +20,15 @@ type Options struct {
 	// Kubernetes is the version of the cluster that is made. With a cluster
 	// that exists it is what its kubelets must be.
 	Kubernetes string
+	// Kubelets are the versions of the kubelets, separated by commas, that the
+	// cases are run on in one cluster. Kubernetes is then the version of its
+	// control plane.
+	Kubelets string
+	// RaiseInotify lets the run raise a limit of this machine that keeps it from
+	// having many nodes at once. It is put back at the end.
+	RaiseInotify bool
+	// Repeat is how often each case is run.
+	Repeat int
 	// NodeImage is the image of the nodes, in place of the one that is found
 	// or made for the version.
 	NodeImage string
@@ -44,6 +54,9 @@ type Options struct {
 // Register adds the flags to a set.
 func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Kubernetes, "kubernetes", "", "`version` of the cluster to make; with -kubeconfig or -context, the version that its kubelets must have")
+	fs.StringVar(&o.Kubelets, "kubelets", "", "`versions` of kubelets, separated by commas: run every case on each of them, on a worker node of its own; -kubernetes is then the version of the control plane")
+	fs.BoolVar(&o.RaiseInotify, "raise-inotify", false, "as root, raise fs.inotify.max_user_instances for the run where more nodes take it, and put it back")
+	fs.IntVar(&o.Repeat, "repeat", 1, "run every case `n` times")
 	fs.StringVar(&o.NodeImage, "node-image", "", "`image` of the nodes, in place of the one that is found or made for the version")
 	fs.BoolVar(&o.Keep, "keep", false, "leave the cluster in place for the next run; in a cluster that exists, leave the namespaces of the cases")
 	fs.StringVar(&o.Artifacts, "artifacts", "artifacts", "`folder` for everything that is written; a relative path starts at the root of the repository")
@@ -67,8 +80,20 @@ func (o *Options) check(t target) error {
 			return fmt.Errorf("-kubernetes: %w", err)
 		}
 	}
+	if _, err := parseKubelets(o.Kubelets); err != nil {
+		return err
+	}
+	if o.Repeat < 1 {
+		return fmt.Errorf("-repeat: a case cannot be run %d times", o.Repeat)
+	}
 	if !t.exists() {
 		return nil
+	}
+	if o.Kubelets != "" && o.Kubernetes != "" {
+		return errors.New("-kubernetes says which kubelets a cluster that exists must have, and -kubelets which of them to use: give one or the other")
+	}
+	if o.RaiseInotify {
+		return errors.New("-raise-inotify is for nodes that are made, -kubeconfig and -context use those of a cluster that exists: give one or the other")
 	}
 	if o.NodeImage != "" {
 		return errors.New("-node-image makes a cluster, -kubeconfig and -context use one that exists: give one or the other")
@@ -96,11 +121,13 @@ func selectCases(cases []fixtures.Case, expr string) ([]fixtures.Case, error) {
 	if selected := fixtures.Select(cases, re); len(selected) > 0 {
 		return selected, nil
 	}
-	ids := make([]string, len(cases))
-	for i, c := range cases {
-		ids[i] = c.ID
+	var groups []string
+	for _, c := range cases {
+		if g := groupOf(c.ID) + "/"; !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
 	}
-	return nil, fmt.Errorf("-cases: no case matches %q; the cases are %s", expr, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("-cases: none of the %d cases matches %q; their paths begin with %s, and -args -list prints them all", len(cases), expr, strings.Join(groups, ", "))
 }
 
 // root returns the folder of the module around a folder. go test runs a test

@@ -32,7 +32,7 @@ func TestSelectCases(t *testing.T) {
 
 	_, err = selectCases(cases, "probes/")
 	assert.ErrorContains(t, err, `"probes/"`)
-	assert.ErrorContains(t, err, "article/startup, hooks/a, hooks/b")
+	assert.ErrorContains(t, err, "article/, hooks/, and")
 
 	_, err = selectCases(cases, "(")
 	assert.ErrorContains(t, err, "-cases")
@@ -55,6 +55,13 @@ func TestCheck(t *testing.T) {
 		{"its version", []string{"-kubernetes", "v1.28.5"}, target{kubeconfig: readable}, ""},
 		{"a context", nil, target{context: "other"}, ""},
 		{"a cluster that exists and an image for one that does not", []string{"-node-image", "kindest/node:v1.37.2"}, target{context: "other"}, "-node-image"},
+		{"kubelets", []string{"-kubelets", "v1.28.5,v1.37.2", "-raise-inotify"}, target{}, ""},
+		{"kubelets under a control plane", []string{"-kubelets", "v1.28.5", "-kubernetes", "v1.37.2"}, target{}, ""},
+		{"a kubelet that is none", []string{"-kubelets", "v1.28.5,old"}, target{}, "-kubelets"},
+		{"some kubelets of a cluster that exists", []string{"-kubelets", "v1.28.5"}, target{context: "other"}, ""},
+		{"some kubelets, and what all must be", []string{"-kubelets", "v1.28.5", "-kubernetes", "v1.28.5"}, target{context: "other"}, "-kubelets"},
+		{"a limit raised for nobody", []string{"-raise-inotify"}, target{context: "other"}, "-raise-inotify"},
+		{"never", []string{"-repeat", "0"}, target{}, "-repeat"},
 		{"a missing kubeconfig", nil, target{kubeconfig: missing}, missing},
 		{"a folder", nil, target{kubeconfig: t.TempDir()}, "is a folder"},
 	}

@@ -54,7 +54,7 @@ cluster ready after 11.5s; all cases in 12.0s, the longest (g/violation) in 10.0
 
 // TestErr: what fails a run, and what does not.
 func TestErr(t *testing.T) {
-	skipped := Result{Case: "g/skipped", Skipped: "for >=1.38"}
+	skipped := Result{Case: "g/skipped", Kubelet: "v1.37.2", Skipped: "for >=1.38"}
 	pass := result("g/pass", reference.Pass)
 	tests := []struct {
 		name    string
@@ -73,6 +73,7 @@ func TestErr(t *testing.T) {
 		{"broken", []Result{result("g/b", reference.Broken)}, false, "1 of 1"},
 		{"no outcome", []Result{pass, result("g/none", 0)}, false, "1 of 2"},
 		{"nothing", nil, false, "no case was judged"},
+		{"only skipped cases on one kubelet", []Result{pass, {Case: "g/a", Kubelet: "v1.28.5", Skipped: "for >=1.38"}}, false, "no case was judged on kubelet v1.28.5"},
 		{"only skipped cases", []Result{skipped}, false, "no case was judged"},
 	}
 	for _, tt := range tests {
@@ -116,6 +117,94 @@ func TestMarkdown(t *testing.T) {
 	assert.Check(t, !strings.Contains(got, "### g/pass"))
 }
 
+// on returns a result on a kubelet.
+func on(kubelet, id string, o reference.Outcome) Result {
+	r := result(id, o)
+	r.Kubelet = kubelet
+	return r
+}
+
+// three has results on three kubelets.
+func three() []Result {
+	known := on("v1.36.3", "g/b", reference.Known)
+	known.Verdict.Rule, known.Verdict.Issue, known.Verdict.Line = "status/phase", "kubernetes/kubernetes#1", 7
+	again := known
+	again.Verdict.Line = 9
+	again.Runs = []Result{again, result("g/b", reference.Pass)}
+	again.Kubelet = "v1.9.0"
+	return []Result{
+		on("v1.37.2", "g/a", reference.Pass), on("v1.9.0", "g/a", reference.Pass), on("v1.36.3", "g/a", reference.Pass),
+		on("v1.37.2", "g/b", reference.Pass), known, again,
+		on("v1.37.2", "g/c", reference.Pass), {Case: "g/c", Kubelet: "v1.9.0", Skipped: "for kubelet >=1.36"},
+		{Case: "g/d", Kubelet: "v1.9.0", Skipped: "for kubelet >=1.36"}, on("v1.37.2", "g/d", reference.Pass),
+	}
+}
+
+func TestTableOfSeveralKubelets(t *testing.T) {
+	r := Report{Results: three(), Wall: 3 * time.Second}
+	want := `case  v1.9.0     v1.36.3  v1.37.2
+g/b   known 1/2  known    pass
+g/a   pass       pass     pass
+g/c   skipped             pass
+g/d   skipped             pass
+
+known g/b on v1.9.0, v1.36.3: status/phase (kubernetes/kubernetes#1)
+skipped on v1.9.0: for kubelet >=1.36
+
+what differs between the kubelets
+  g/b: known (status/phase (kubernetes/kubernetes#1)) on v1.9.0, v1.36.3; pass on v1.37.2
+
+v1.9.0: 1 known, 1 pass, 2 skipped
+v1.36.3: 1 known, 1 pass
+v1.37.2: 4 pass
+all cases in 3.0s, the longest (g/b) in 2.0s: ratio 1.50
+`
+	assert.Equal(t, r.Table(), want)
+	md := r.Markdown()
+	assert.Check(t, is.Contains(md, "| case | v1.9.0 | v1.36.3 | v1.37.2 |\n|---|---|---|---|\n| g/b | known 1/2 | known | pass |\n"))
+	assert.Check(t, is.Contains(md, "- differs: g/b: known"))
+	assert.Check(t, is.Contains(md, "### g/b on v1.36.3"))
+
+	r.Results = r.Results[2:5] // all of them passes
+	r.Results = []Result{on("v1.37.2", "g/a", reference.Pass), on("v1.9.0", "g/a", reference.Pass)}
+	assert.Check(t, is.Contains(r.Table(), "nothing differs"))
+}
+
+func TestMerge(t *testing.T) {
+	runs := func(os ...reference.Outcome) (out []Result) {
+		for i, o := range os {
+			r := result("g/a", o)
+			r.Took = time.Duration(i+1) * time.Second
+			out = append(out, r)
+		}
+		return out
+	}
+	const pass, known, fixed, violation, inconclusive = reference.Pass, reference.Known, reference.Fixed, reference.Violation, reference.Inconclusive
+	tests := []struct {
+		name string
+		runs []Result
+		mark string
+	}{
+		{"once", runs(pass), "pass"},
+		{"always", runs(pass, pass), "pass 2/2"},
+		{"the worst", runs(pass, violation, inconclusive, pass), "violation 1/4"},
+		{"an issue that shows now and then", runs(pass, known, pass, known), "known 2/4"},
+		{"an issue that was due each time", runs(fixed, known, known), "known 2/3"},
+		{"an issue that did not show at all", runs(fixed, fixed), "fixed 2/2"},
+		{"worse than an issue", runs(fixed, known, inconclusive), "inconclusive 1/3"},
+		{"no outcome", runs(pass, 0), "no verdict 1/2"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := merge(tt.runs)
+			assert.Equal(t, got.mark(), tt.mark)
+			assert.Equal(t, got.Took, tt.runs[len(tt.runs)-1].Took, "the longest")
+		})
+	}
+	skips := []Result{{Skipped: "no"}, {Skipped: "no"}}
+	assert.Equal(t, merge(skips).mark(), "skipped 2/2")
+}
+
 func TestJSON(t *testing.T) {
 	r := Report{Results: every()}
 	b, err := r.JSON()
@@ -141,6 +230,13 @@ func TestJSON(t *testing.T) {
 	assert.Assert(t, last.Verdict == nil, "a skipped case has no verdict")
 	assert.Equal(t, last.Skipped, "for >=1.38")
 	assert.Check(t, got.Failed != "")
+
+	r = Report{Results: []Result{merge([]Result{result("g/a", reference.Known), result("g/a", reference.Pass)})}}
+	b, err = r.JSON()
+	assert.NilError(t, err)
+	for _, want := range []string{`"same": 1`, `"of": 2`, `"runs": [`, `"kubelets": [`} {
+		assert.Check(t, is.Contains(string(b), want))
+	}
 
 	b, err = (&Report{}).JSON()
 	assert.NilError(t, err)

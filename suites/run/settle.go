@@ -13,6 +13,7 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/suites/claims"
 )
 
 // recorded is what running a case leaves.
@@ -24,35 +25,53 @@ type recorded struct {
 	evidence func(context.Context) error
 }
 
-// recorder runs a case and records it into a folder.
-type recorder func(ctx context.Context, c fixtures.Case, dir string) (recorded, error)
+// recorder runs a case on a node and records it into a folder. An error that is a
+// *skipError says that the case cannot be run there.
+type recorder func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error)
+
+// skipError says what the cluster lacks for a case.
+type skipError struct{ why string }
+
+func (e *skipError) Error() string { return e.why }
 
 // evidencePatience bounds the collecting of evidence for one case.
 const evidencePatience = time.Minute
 
-// settle runs one case, has it judged, saves both, and prints the verdict. It
-// never returns without a verdict; what goes wrong on the way is the reason.
-func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet string) (res Result) {
+// settle runs one case once, has it judged, saves both, and prints the verdict.
+// It never returns without a verdict or the reason why the case was skipped; what
+// goes wrong on the way is the reason of a verdict. run counts the runs of a
+// repeated case from 1; it is 0 for a case that runs once.
+func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node string, run int) (res Result) {
 	res = Result{Case: c.ID, Title: c.Title, Kubelet: kubelet}
-	dir := filepath.Join(s.artifacts, kubelet, filepath.FromSlash(c.ID))
+	name := s.named(res, run)
+	dir := s.folder(c, kubelet, run)
 	start := time.Now()
 	defer func() {
 		// A panic in a test ends the process before anything is cleaned up.
 		if p := recover(); p != nil {
 			res.Verdict = reference.Verdict{Outcome: reference.Broken, Reason: fmt.Sprintf("panic while running the case: %v", p)}
 		}
+		if res.Skipped != "" {
+			_ = os.RemoveAll(dir) // nothing was recorded; the reason is in the report
+			s.progress.Printf("%s: skipped: %s", name, res.Skipped)
+			return
+		}
 		res.Took = time.Since(start)
 		if err := saveVerdict(dir, res.Verdict); err != nil {
 			res.Verdict = reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
 		}
-		s.announce(res)
+		s.announce(res, name)
 	}()
 	if err := prepareFolder(dir, c); err != nil {
 		res.Verdict = reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
 		return res
 	}
-	s.progress.Printf("%s: started", c.ID)
-	rec, err := s.record(ctx, c, dir)
+	s.progress.Printf("%s: started", name)
+	rec, err := s.record(ctx, c, node, dir)
+	if skip := new(skipError); errors.As(err, &skip) && rec.trace == nil && ctx.Err() == nil {
+		res.Skipped = skip.why
+		return res
+	}
 	if rec.path != "" {
 		if rel, err := filepath.Rel(s.artifacts, rec.path); err == nil {
 			res.Trace = filepath.ToSlash(rel)
@@ -65,15 +84,54 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet string) (re
 		err = context.Cause(ctx) // what that broke is of no interest
 	}
 	res.Verdict = judge(c, rec.trace, err)
+	s.claim(res, rec.trace)
 	// A run that is being interrupted has no time for it.
 	if !res.Verdict.Outcome.Green() && rec.evidence != nil && ctx.Err() == nil {
 		ctx, cancel := context.WithTimeoutCause(ctx, evidencePatience, fmt.Errorf("patience of %v is over", evidencePatience))
 		defer cancel()
 		if err := rec.evidence(ctx); err != nil {
-			s.progress.Printf("%s: evidence is incomplete: %v", c.ID, err)
+			s.progress.Printf("%s: evidence is incomplete: %v", name, err)
 		}
 	}
 	return res
+}
+
+// folder is where everything about a case on a kubelet goes; run as for settle.
+func (s *Suite) folder(c fixtures.Case, kubelet string, run int) string {
+	dir := filepath.Join(s.artifacts, kubelet, filepath.FromSlash(c.ID))
+	if run > 0 {
+		dir = filepath.Join(dir, fmt.Sprintf("run-%02d", run))
+	}
+	return dir
+}
+
+// named is how progress names a run.
+func (s *Suite) named(res Result, run int) string {
+	name := res.Case
+	if s.several {
+		name += " on " + res.Kubelet
+	}
+	if run > 0 {
+		name += fmt.Sprintf(" (%d of %d)", run, s.options.Repeat)
+	}
+	return name
+}
+
+// claim looks at what a trace shows of the public claims. One that is broken
+// shows nothing.
+func (s *Suite) claim(res Result, tr *trace.Trace) {
+	if tr == nil || res.Verdict.Outcome == reference.Broken {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.claims == nil {
+		s.claims = map[string]*claims.Tally{}
+	}
+	if s.claims[res.Kubelet] == nil {
+		s.claims[res.Kubelet] = &claims.Tally{}
+	}
+	s.claims[res.Kubelet].Add(claims.Recording{Path: res.Trace, Trace: tr})
 }
 
 // judge returns the verdict of a case. ran is what went wrong while it was run;
@@ -98,6 +156,9 @@ func judge(c fixtures.Case, tr *trace.Trace, ran error) reference.Verdict {
 		return broken(errors.Join(ran, fmt.Errorf("header of the trace: %w", err)))
 	}
 	v := reference.Check(kubelet, pod, tr).Witnessed(tr, c.Witness)
+	if ran == nil {
+		v = v.Due(kubelet, c.Rules)
+	}
 	if ran == nil {
 		return v
 	}
@@ -140,17 +201,17 @@ func saveVerdict(dir string, v reference.Verdict) error {
 }
 
 // notRun is the result of a case that an interrupted run did not get to.
-func (s *Suite) notRun(c fixtures.Case, why error) Result {
-	return Result{Case: c.ID, Title: c.Title, Kubelet: s.node.kubelet, Verdict: reference.Verdict{
+func notRun(c fixtures.Case, kubelet string, why error) Result {
+	return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Verdict: reference.Verdict{
 		Outcome: reference.Inconclusive, Reason: fmt.Sprintf("the case was not run: %v", why),
 	}}
 }
 
-// announce prints the verdict of a case: one line for a pass, for anything else
+// announce prints the verdict of a run: one line for a pass, for anything else
 // the whole of it and how to go on.
-func (s *Suite) announce(res Result) {
+func (s *Suite) announce(res Result, name string) {
 	if res.Verdict.Outcome == reference.Pass {
-		s.progress.Printf("%s: pass after %s", res.Case, seconds(res.Took))
+		s.progress.Printf("%s: pass after %s", name, seconds(res.Took))
 		return
 	}
 	var b strings.Builder
@@ -161,14 +222,17 @@ func (s *Suite) announce(res Result) {
 		fmt.Fprintf(&b, "  trace    %s\n", path)
 		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s\n", quote(path))
 	}
-	fmt.Fprintf(&b, "  rerun    %s\n\n", s.rerun(res.Case))
+	fmt.Fprintf(&b, "  rerun    %s\n\n", s.rerun(res))
 	s.progress.Print(b.String())
 }
 
 // rerun is the command that runs one case again, on the same kind of cluster.
-func (s *Suite) rerun(id string) string {
-	group, name, _ := strings.Cut(id, "/")
+func (s *Suite) rerun(res Result) string {
+	group, name, _ := strings.Cut(res.Case, "/")
 	words := []string{"go", "test", "./suites", "-count=1", "-run", "Test" + title(group) + "/^" + name + "$"}
+	if s.options.Kubelets != "" {
+		words = append(words, "-kubelets="+res.Kubelet)
+	}
 	words = append(words, s.again...)
 	for i, w := range words {
 		words[i] = quote(w)

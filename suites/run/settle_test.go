@@ -103,13 +103,13 @@ func suiteFor(t *testing.T, record recorder) (s *Suite, printed *bytes.Buffer) {
 	dir := t.TempDir()
 	return &Suite{
 		root: dir, artifacts: filepath.Join(dir, "artifacts"), again: []string{"-kubernetes=v1.37.2"},
-		progress: NewProgress(printed, printed), record: record, node: node{kubelet: "v1.37.2"},
+		progress: NewProgress(printed, printed), record: record, queue: newQueue(9, 9, 9),
 	}, printed
 }
 
 // saved returns a recorder that writes its trace, as the harness does.
 func saved(t *testing.T, tr *trace.Trace, ran error, evidence func(context.Context) error) recorder {
-	return func(_ context.Context, _ fixtures.Case, dir string) (recorded, error) {
+	return func(_ context.Context, _ fixtures.Case, _, dir string) (recorded, error) {
 		path := filepath.Join(dir, "trace.jsonl")
 		f, err := os.Create(path)
 		assert.NilError(t, err)
@@ -131,7 +131,7 @@ func TestSettleViolation(t *testing.T) {
 		asked++
 		return errors.New("no journal")
 	}))
-	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2", "n", 0)
 	assert.Equal(t, res.Verdict.Outcome, reference.Violation)
 	assert.Equal(t, asked, 1)
 	assert.Equal(t, res.Trace, "v1.37.2/article/startup-sequence/trace.jsonl")
@@ -168,7 +168,7 @@ func TestSettlePass(t *testing.T) {
 	}))
 	old := filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence", "old")
 	assert.NilError(t, os.MkdirAll(old, 0o755))
-	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2", "n", 0)
 	assert.Equal(t, res.Verdict.Outcome, reference.Pass, res.Verdict.Text())
 	assert.Check(t, is.Contains(printed.String(), startup+": pass"))
 	_, err := os.Stat(old)
@@ -178,8 +178,8 @@ func TestSettlePass(t *testing.T) {
 // TestSettlePanic: a panic while a case runs is that case's verdict; the
 // process, and with it the cluster, must survive to be cleaned up.
 func TestSettlePanic(t *testing.T) {
-	s, printed := suiteFor(t, func(context.Context, fixtures.Case, string) (recorded, error) { panic("oh no") })
-	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	s, printed := suiteFor(t, func(context.Context, fixtures.Case, string, string) (recorded, error) { panic("oh no") })
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2", "n", 0)
 	assert.Equal(t, res.Verdict.Outcome, reference.Broken)
 	assert.Check(t, is.Contains(res.Verdict.Reason, "oh no"))
 	assert.Check(t, is.Contains(printed.String(), "oh no"))
@@ -195,11 +195,11 @@ func TestSettleInterrupted(t *testing.T) {
 		t.Error("an interrupted run collects no evidence")
 		return nil
 	})
-	s, _ := suiteFor(t, func(ctx context.Context, c fixtures.Case, dir string) (recorded, error) {
+	s, _ := suiteFor(t, func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		cancel(errInterrupted)
-		return record(ctx, c, dir)
+		return record(ctx, c, node, dir)
 	})
-	res := s.settle(ctx, caseByID(t, startup), "v1.37.2")
+	res := s.settle(ctx, caseByID(t, startup), "v1.37.2", "n", 0)
 	assert.Equal(t, res.Verdict.Outcome, reference.Inconclusive)
 	assert.Check(t, is.Contains(res.Verdict.Reason, errInterrupted.Error()))
 	assert.Check(t, !strings.Contains(res.Verdict.Reason, "connection lost"))
@@ -209,7 +209,7 @@ func TestSettleInterrupted(t *testing.T) {
 func TestSettleUnsaved(t *testing.T) {
 	s, _ := suiteFor(t, saved(t, recording(ordered...), nil, nil))
 	assert.NilError(t, os.WriteFile(s.artifacts, nil, 0o644))
-	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2")
+	res := s.settle(t.Context(), caseByID(t, startup), "v1.37.2", "n", 0)
 	assert.Equal(t, res.Verdict.Outcome, reference.Broken)
 	assert.Check(t, is.Contains(res.Verdict.Reason, s.artifacts))
 }
@@ -232,18 +232,4 @@ func TestTitle(t *testing.T) {
 		assert.Equal(t, title(in), want)
 	}
 	assert.Equal(t, fmt.Sprint(groupOf("hooks/poststart-blocks")), "hooks")
-}
-
-// TestCensus: every case names rules, and every rule it names is one of the
-// model's.
-func TestCensus(t *testing.T) {
-	cases, err := fixtures.All()
-	assert.NilError(t, err)
-	for _, c := range cases {
-		assert.Check(t, len(c.Rules) > 0, "%s names no rule", c.ID)
-		for _, slug := range c.Rules {
-			_, ok := reference.RuleBySlug(slug)
-			assert.Check(t, ok, "%s names rule %s, which the model does not have", c.ID, slug)
-		}
-	}
 }

@@ -8,12 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	controllerlog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -35,7 +36,7 @@ func (s *Suite) main(m *testing.M, cfg *envconf.Config) (status int) {
 	}
 	// What an earlier run reported must not pass for the report of this one. Of
 	// its recordings, those of the cases that are run now are replaced.
-	for _, name := range []string{summaryFile, verdictsFile, "cluster"} {
+	for _, name := range []string{summaryFile, verdictsFile, claimsText, claimsJSON, "cluster"} {
 		if err := os.RemoveAll(filepath.Join(s.artifacts, name)); err != nil {
 			return complain(fmt.Errorf("removing what an earlier run left: %w", err))
 		}
@@ -76,32 +77,97 @@ func (s *Suite) through(end ending, m *testing.M, cfg *envconf.Config) int {
 	if err := os.Setenv("GOTMPDIR", tmp); err != nil {
 		return complain(fmt.Errorf("keeping go's files together: %w", err))
 	}
-	environment, err := env.NewWithContext(end.Context(), cfg)
+	ws, err := s.waves(end)
 	if err != nil {
 		return complain(err)
 	}
-	failed := errors.New("the set-up did not get to its end")
-	s.env = environment.Setup(func(ctx context.Context, cfg *envconf.Config) (context.Context, error) {
-		start := time.Now()
-		cl, err := s.up(ctx, end, tmp)
-		if err == nil {
-			err = s.use(ctx, cl)
+	status := 0
+	for i, kubelets := range ws {
+		if len(ws) > 1 {
+			s.progress.Printf("wave %d of %d: kubelets %s", i+1, len(ws), strings.Join(kubelets, ", "))
 		}
-		if failed = err; err != nil {
-			return ctx, err
+		environment, err := env.NewWithContext(end.Context(), cfg)
+		if err != nil {
+			return complain(err)
 		}
-		s.ready = time.Since(start)
-		cfg.WithKubeconfigFile(cl.Kubeconfig)
-		return ctx, nil
-	})
-	status := s.env.Run(m)
-	if failed != nil {
-		if cause := context.Cause(end.Context()); cause != nil {
-			failed = cause // what it broke on the way is of no interest
+		failed := errors.New("the set-up did not get to its end")
+		var remove func(context.Context) error
+		s.env = environment.Setup(func(ctx context.Context, cfg *envconf.Config) (context.Context, error) {
+			start := time.Now()
+			var cl *cluster.Cluster
+			if cl, remove, failed = s.up(ctx, end, tmp, kubelets); failed == nil {
+				failed = s.use(ctx, cl, kubelets)
+			}
+			if failed != nil {
+				return ctx, failed
+			}
+			s.ready += time.Since(start)
+			cfg.WithKubeconfigFile(cl.Kubeconfig)
+			return ctx, nil
+		})
+		// package testing lets a test main run its tests several times, one after the
+		// other.
+		status = max(status, s.env.Run(m))
+		if failed != nil {
+			if cause := context.Cause(end.Context()); cause != nil {
+				failed = cause // what it broke on the way is of no interest
+			}
+			return complain(failed)
 		}
-		return complain(failed)
+		s.rest()
+		if end.Context().Err() != nil {
+			break
+		}
+		if i+1 < len(ws) { // the last one is removed at the end
+			if err := remove(end.Context()); err != nil {
+				return complain(fmt.Errorf("removing the cluster of wave %d: %w", i+1, err))
+			}
+		}
 	}
 	return s.finish(status)
+}
+
+// waves returns the kubelets of each cluster that is made, one after the other.
+// A cluster that exists, or that takes its kubelet from the node image, is one wave.
+func (s *Suite) waves(end ending) ([][]string, error) {
+	if s.kubelets == nil || s.target.exists() {
+		return [][]string{s.kubelets}, nil
+	}
+	if s.options.RaiseInotify {
+		back, err := cluster.RaiseInotify(len(s.kubelets))
+		if err != nil {
+			return nil, err
+		}
+		end.OnEnd("putting back the limit of inotify instances", func(context.Context) error { return back() })
+	}
+	c, err := cluster.MachineCapacity()
+	if err != nil {
+		return nil, err
+	}
+	if s.options.RaiseInotify {
+		s.progress.Printf("fs.inotify.max_user_instances is %d for this run, of which %d are taken", c.InotifyLimit, c.InotifyUsed)
+	}
+	ws, why, err := plan(s.kubelets, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(ws) > 1 {
+		s.progress.Printf("%d kubelets in %d waves, one after the other: %s", len(s.kubelets), len(ws), why)
+		if s.options.Keep {
+			return nil, fmt.Errorf("-keep: %d kubelets take %d clusters, one after the other, which cannot all be kept; name fewer, or as root give -raise-inotify", len(s.kubelets), len(ws))
+		}
+	}
+	return ws, nil
+}
+
+// rest adds up the times of a cluster that has run its cases.
+func (s *Suite) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started.IsZero() {
+		s.wall += s.ended.Sub(s.started)
+		s.started = time.Time{}
+	}
 }
 
 // ending is where a run says what has to be removed at its end, whatever ends
@@ -119,22 +185,39 @@ func divert(w io.Writer) {
 	controllerlog.SetLogger(klog.Background())
 }
 
+// machine is what clusters are made of on this machine, found out once for all of
+// them.
+type machine struct {
+	host    *host.Host
+	image   nodeimage.Image
+	workers map[string]cluster.Worker // by kubelet
+	// archives returns the images of the test Pods.
+	archives func() ([]string, error)
+}
+
 // up brings up a cluster, or opens one that exists, with the images of the test
-// Pods in it.
-func (s *Suite) up(ctx context.Context, end ending, tmp string) (*cluster.Cluster, error) {
+// Pods in it. It has one worker for each kubelet; without any, it is one of the
+// kubelet in the node image. The function that it returns removes it before the
+// end.
+func (s *Suite) up(ctx context.Context, end ending, tmp string, kubelets []string) (*cluster.Cluster, func(context.Context) error, error) {
 	if s.target.exists() {
-		return s.open(ctx, end, tmp)
+		cl, err := s.open(ctx, end, tmp)
+		return cl, nil, err
 	}
-	h, err := host.Detect(ctx, host.Options{NoInstall: s.options.NoInstall, Progress: s.progress.Printf})
-	if err != nil {
-		return nil, fmt.Errorf("finding a container runtime: %w", err)
+	if s.machine == nil {
+		h, err := host.Detect(ctx, host.Options{NoInstall: s.options.NoInstall, Progress: s.progress.Printf})
+		if err != nil {
+			return nil, nil, fmt.Errorf("finding a container runtime: %w", err)
+		}
+		end.OnEnd("removing the private configuration of the container runtime", func(context.Context) error { return h.Close() })
+		s.machine = &machine{host: h, archives: sync.OnceValues(func() ([]string, error) { return s.archives(ctx, h, tmp) })}
 	}
-	end.OnEnd("removing the private configuration of the container runtime", func(context.Context) error { return h.Close() })
+	h := s.machine.host
 
 	var paths []string
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		paths, err = s.archives(gctx, h, tmp)
+		paths, err = s.machine.archives()
 		return err
 	})
 	var provider *cluster.Provider
@@ -144,29 +227,95 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string) (*cluster.Cluste
 		} else if len(removed) > 0 {
 			s.progress.Printf("removed what killed runs left: %s", strings.Join(removed, ", "))
 		}
-		img, err := s.nodeImage(gctx, h)
+		if err := s.material(gctx); err != nil {
+			return err
+		}
+		o, err := s.clusterOptions(kubelets)
 		if err != nil {
 			return err
 		}
-		provider = cluster.NewProvider(h, cluster.Options{
-			Image: img.Ref, Version: img.Version, Keep: s.options.Keep,
-			Artifacts: s.artifacts, Progress: s.progress.Printf,
-		})
+		provider = cluster.NewProvider(h, o)
 		end.OnEnd("removing the cluster", provider.Destroy)
 		_, err = provider.Create(gctx)
 		return err
 	})
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cl, err := provider.Cluster(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.options.Keep { // a kept cluster has namespaces of earlier runs in it
 		s.sweepNamespaces(ctx, cl)
 	}
-	return cl, load(ctx, cl, paths)
+	return cl, provider.Destroy, load(ctx, cl, paths)
+}
+
+// material gets the node image and the kubelets.
+func (s *Suite) material(ctx context.Context) (err error) {
+	if s.machine.workers != nil {
+		return nil // an earlier cluster was made of it
+	}
+	if s.machine.image, err = s.nodeImage(ctx, s.machine.host); err != nil {
+		return err
+	}
+	made, err := workers(ctx, s.kubelets, s.machine.image, s.kubelet)
+	if err != nil {
+		return err
+	}
+	s.machine.workers = map[string]cluster.Worker{}
+	for i, v := range s.kubelets {
+		s.machine.workers[v] = made[i]
+	}
+	return nil
+}
+
+// Patience for a cluster to come up, and for each of its workers. On an idle machine
+// it takes seconds; on a busy one minutes.
+const (
+	clusterPatience = 6 * time.Minute
+	workerPatience  = time.Minute
+)
+
+// clusterOptions says what a cluster for some kubelets is, or one for that of the
+// node image.
+func (s *Suite) clusterOptions(kubelets []string) (cluster.Options, error) {
+	o := cluster.Options{
+		Image: s.machine.image.Ref, Version: s.machine.image.Version, Keep: s.options.Keep,
+		Artifacts: s.artifacts, Progress: s.progress.Printf,
+		Patience: clusterPatience + time.Duration(len(kubelets))*workerPatience,
+	}
+	o.ControlPlaneGates, o.RuntimeConfig = gang(o.Version)
+	for _, v := range kubelets {
+		o.Workers = append(o.Workers, s.machine.workers[v])
+	}
+	if len(kubelets) > 0 {
+		return o, nil
+	}
+	disturbing := 0
+	for _, c := range s.cases {
+		if disturbs(c) && c.Versions.Includes(o.Version) {
+			disturbing++
+		}
+	}
+	if disturbing == 0 {
+		return o, nil
+	}
+	c, err := cluster.MachineCapacity()
+	if err != nil {
+		return o, err
+	}
+	o.Schedulable = true
+	for range spares(disturbing, c) {
+		o.Workers = append(o.Workers, cluster.Worker{Spare: true})
+	}
+	return o, nil
+}
+
+// build gets a kubelet from its module, or from the cache.
+func (s *Suite) build(ctx context.Context, version string) (string, error) {
+	return nodeimage.Kubelet(ctx, version, nodeimage.Options{Progress: s.progress.Printf})
 }
 
 // sweepNamespaces removes the namespaces that earlier runs left in a cluster.
@@ -261,24 +410,65 @@ func load(ctx context.Context, cl *cluster.Cluster, archives []string) error {
 }
 
 // use takes a cluster that is up for the cases.
-func (s *Suite) use(ctx context.Context, cl *cluster.Cluster) error {
-	n := cl.Nodes[0]
-	s.kubernetes = cl.Version
-	s.node = node{name: n.Name, kubelet: n.Kubelet, runtime: n.Runtime}
-	object, err := cl.Client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string) error {
+	list, err := cl.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("asking for the size of node %s: %w", n.Name, err)
+		return fmt.Errorf("listing the nodes of cluster %s: %w", cl.Name, err)
 	}
-	slots := room(object.Status.Allocatable.Cpu().Value(), object.Status.Allocatable.Pods().Value())
-	s.slots = semaphore.NewWeighted(slots)
-	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %d cases, up to %d at once", cl.Name, cl.Version, n.Kubelet, n.Runtime, len(s.cases), slots)
-	s.record = func(ctx context.Context, c fixtures.Case, dir string) (recorded, error) {
+	var nodes []nodeInfo
+	l := limits{asked: s.asked}
+	for _, n := range list.Items {
+		if !cluster.TakesPods(&n) {
+			continue
+		}
+		nodes = append(nodes, nodeInfo{
+			name: n.Name, kubelet: n.Status.NodeInfo.KubeletVersion, runtime: n.Status.NodeInfo.ContainerRuntimeVersion, spare: n.Labels[cluster.LabelSpare] != "",
+		})
+		size := n.Status.Allocatable
+		l.pods, l.memory = size.Pods().Value(), size.Memory().Value()
+		// Nodes that are containers of this machine share its CPUs and its memory.
+		if l.cpus += size.Cpu().Value(); cl.Access() {
+			l.cpus = size.Cpu().Value()
+		}
+	}
+	if cl.Access() && len(nodes) > 0 {
+		l.memory /= int64(len(nodes))
+		c, err := cluster.MachineCapacity()
+		if err != nil {
+			return err
+		}
+		l.followed = int64(c.Cases(len(list.Items)))
+	}
+	if s.columns, err = columns(nodes, kubelets); err != nil {
+		return fmt.Errorf("cluster %s: %w", cl.Name, err)
+	}
+	s.several = s.several || len(s.columns) > 1
+	short, long, perNode := room(l)
+	if s.columns[0].nodes[0] == "" {
+		perNode *= len(nodes)
+	}
+	s.queue = newQueue(short, long, perNode)
+	s.kubernetes, s.runtime = cl.Version, nodes[0].runtime
+	var versions []string
+	for _, c := range s.columns {
+		versions = append(versions, c.kubelet)
+	}
+	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %d cases, up to %d at once and %d long ones beside them",
+		cl.Name, cl.Version, strings.Join(versions, " "), s.runtime, len(s.cases), min(short, perNode*len(nodes)), long)
+	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		rec, err := harness.Run(ctx, cl, c, harness.Options{
-			Dir: dir, Keep: s.options.Keep, HelperImage: s.options.RecorderImage,
+			Dir: dir, Node: node, Keep: s.options.Keep, HelperImage: s.options.RecorderImage,
 			Progress: func(format string, args ...any) {
-				s.progress.Printf("%s: %s", c.ID, fmt.Sprintf(format, args...))
+				name := c.ID
+				if i := slices.IndexFunc(nodes, func(n nodeInfo) bool { return n.name == node }); s.several && i >= 0 {
+					name += " on " + nodes[i].kubelet
+				}
+				s.progress.Printf("%s: %s", name, fmt.Sprintf(format, args...))
 			},
 		})
+		if skip := new(harness.SkipError); errors.As(err, &skip) {
+			return recorded{}, &skipError{skip.Why}
+		}
 		if rec == nil {
 			return recorded{}, err
 		}

@@ -2,9 +2,11 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,12 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 	"sigs.k8s.io/e2e-framework/pkg/types"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/suites/claims"
 )
 
 // Suite is one run of the suites. Its flags are registered by [New], so there
@@ -35,30 +38,35 @@ type Suite struct {
 	all       []fixtures.Case
 	cases     []fixtures.Case // those that are selected
 	again     []string        // flags that a rerun needs
-	env       types.Environment
+	asked     int64           // how many cases the user wants to run at once; 0 if that was not said
+	kubelet   kubeletSource
+	kubelets  []string // those that are wanted; nil for what there is
+	several   bool     // kubelets
 
-	// Known once there is a cluster.
+	// Known once there is a cluster; several, one after the other, where this
+	// machine has no room for all kubelets at once.
+	env        types.Environment
+	machine    *machine // nil where the cluster is not made
 	kubernetes string
-	node       node
+	runtime    string
+	columns    []column
 	record     recorder
-	slots      *semaphore.Weighted
+	queue      *queue
 
 	mu      sync.Mutex
 	results []Result
-	started time.Time // of the first case
-	ended   time.Time // of the last verdict
+	claims  map[string]*claims.Tally // by kubelet
+	started time.Time                // of the first case on this cluster
+	ended   time.Time                // of the last verdict
+	wall    time.Duration            // of earlier clusters
 	ready   time.Duration
-}
-
-// node is where the Pods of the cases run.
-type node struct {
-	name, kubelet, runtime string
 }
 
 // New registers the flags of the suites and returns a run that has done nothing
 // yet.
 func New() *Suite {
 	s := &Suite{}
+	s.kubelet = s.build
 	s.options.Register(flag.CommandLine)
 	return s
 }
@@ -84,9 +92,7 @@ func (s *Suite) Main(m *testing.M) int {
 		return complain(err)
 	}
 	if s.options.List || cfg.DryRunMode() {
-		for _, c := range s.cases {
-			fmt.Fprintf(out, "%s\n    %s\n", c.ID, c.Title)
-		}
+		fmt.Fprint(out, list(s.cases, s.all))
 		return 0
 	}
 	return s.main(m, cfg)
@@ -107,6 +113,10 @@ func (s *Suite) configure(cfg *envconf.Config) error {
 	if err := s.options.check(s.target); err != nil {
 		return err
 	}
+	if s.kubelets, err = parseKubelets(s.options.Kubelets); err != nil {
+		return err
+	}
+	s.several = len(s.kubelets) > 1
 	if s.all, err = fixtures.All(); err != nil {
 		return fmt.Errorf("reading the cases: %w", err)
 	}
@@ -119,69 +129,163 @@ func (s *Suite) configure(cfg *envconf.Config) error {
 		}
 	}
 	s.again = rerunFlags(flag.CommandLine)
-	if !cfg.FailFast() {
-		// e2e-framework then starts all features of a test at once; slots
-		// bounds how many of them run.
-		cfg.WithParallelTestEnabled()
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "test.parallel" {
+			s.asked, _ = strconv.ParseInt(f.Value.String(), 10, 64)
+		}
+	})
+	// The queue bounds how many cases run at once, for all groups together; if go
+	// test did so for groups, the last would begin when others have ended.
+	if err := flag.Set("test.parallel", strconv.Itoa(len(s.all))); err != nil {
+		return fmt.Errorf("letting the groups run side by side: %w", err)
 	}
 	return nil
 }
 
-// Group runs the selected cases of a group, one subtest each. It is the body of
-// a test function.
+// Group runs the selected cases of a group, one subtest for each of them and each
+// kubelet. It is the body of a test function.
 func (s *Suite) Group(t *testing.T, group string) {
-	t.Parallel()
-	var fs []features.Feature
+	var jobs []*job
 	for _, c := range s.cases {
-		if groupOf(c.ID) == group {
-			fs = append(fs, s.feature(c))
+		if groupOf(c.ID) != group {
+			continue
+		}
+		for _, col := range s.columns {
+			jobs = append(jobs, &job{c: c, col: col})
 		}
 	}
-	if len(fs) == 0 {
+	if len(jobs) == 0 {
 		t.Skipf("-cases selects no case of group %s", group)
 	}
-	s.env.TestInParallel(t, fs...)
+	if s.env.EnvConf().FailFast() {
+		for _, j := range jobs {
+			if s.env.Test(t, s.feature(j)); t.Failed() {
+				return
+			}
+		}
+		return
+	}
+	// All groups get here before any of them goes on, so that the queue knows of
+	// every candidate.
+	s.queue.expect(len(jobs))
+	t.Parallel()
+	var wg sync.WaitGroup
+	for _, j := range jobs {
+		j.settled = sync.OnceFunc(s.queue.settled)
+		wg.Go(func() {
+			defer j.settled() // whatever flags of go test and of e2e-framework make of it
+			s.env.Test(t, s.feature(j))
+		})
+	}
+	wg.Wait()
 }
 
-// feature makes a case known to e2e-framework, so that its flags select cases
-// by name and label.
-func (s *Suite) feature(c fixtures.Case) features.Feature {
-	group, name, _ := strings.Cut(c.ID, "/")
-	b := features.New(name).WithLabel("group", group)
-	for _, rule := range c.Rules {
-		b.WithLabel("rule", rule)
+// job is one case on one kubelet.
+type job struct {
+	c   fixtures.Case
+	col column
+	// settled tells the queue that the job has joined it; nil where the queue does
+	// not wait for that.
+	settled func()
+}
+
+// feature makes a job known to e2e-framework, so that its flags select cases by
+// name and label. The case runs in the feature's set-up, because only that can skip
+// the whole feature: one that only skipped its assessment would count as passed.
+func (s *Suite) feature(j *job) features.Feature {
+	group, name, _ := strings.Cut(j.c.ID, "/")
+	if s.several {
+		name += "/" + j.col.kubelet
 	}
-	return b.Assess("verdict", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-		res := s.one(ctx, c)
+	b := features.New(name)
+	for key, values := range labels(j.c) {
+		for _, v := range values {
+			b.WithLabel(key, v)
+		}
+	}
+	b.WithLabel("group", group).WithLabel("kubelet", j.col.kubelet)
+	var res Result
+	return b.Setup(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+		res = s.one(ctx, j)
 		s.add(res)
-		switch {
-		case res.Skipped != "":
+		if res.Skipped != "" {
 			t.Skip(res.Skipped)
-		case res.fails(s.options.Strict):
-			t.Errorf("%s: %s", res.Word(), res.what())
+		}
+		return ctx
+	}).Assess("verdict", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+		if res.fails(s.options.Strict) {
+			t.Errorf("%s: %s", res.mark(), res.what())
 		}
 		return ctx
 	}).Feature()
 }
 
-// one runs a case as soon as there is room for it.
-func (s *Suite) one(ctx context.Context, c fixtures.Case) Result {
-	if !c.Versions.Includes(s.node.kubelet) {
-		return Result{Case: c.ID, Title: c.Title, Kubelet: s.node.kubelet, Skipped: "for kubelet " + c.Versions.String()}
+// labels are what -labels and -skip-labels of e2e-framework select cases by,
+// besides the group and the kubelet.
+func labels(c fixtures.Case) map[string][]string {
+	is := map[bool]string{true: "true", false: "false"}
+	return map[string][]string{"rule": c.Rules, "long": {is[isLong(c)]}, "node": {is[onNode(c)]}}
+}
+
+// one runs a case on a kubelet, as often as it is to be, each time as soon as
+// there is room for it.
+func (s *Suite) one(ctx context.Context, j *job) Result {
+	c, kubelet := j.c, j.col.kubelet
+	if !c.Versions.Includes(kubelet) {
+		return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Skipped: "for kubelet " + c.Versions.String()}
 	}
-	if err := s.slots.Acquire(ctx, 1); err != nil {
-		return s.notRun(c, context.Cause(ctx))
+	n := max(1, s.options.Repeat)
+	if n > 1 {
+		// What an earlier run left must not pass for one of this.
+		if err := os.RemoveAll(s.folder(c, kubelet, 0)); err != nil {
+			return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Verdict: reference.Verdict{
+				Outcome: reference.Broken, Reason: fmt.Sprintf("removing what an earlier run left: %v", err),
+			}}
+		}
 	}
-	defer s.slots.Release(1)
-	if ctx.Err() != nil {
-		return s.notRun(c, context.Cause(ctx))
+	tickets := s.queue.join(n, s.need(j))
+	if j.settled != nil {
+		j.settled()
 	}
+	runs := make([]Result, n)
+	var wg sync.WaitGroup
+	for i, ticket := range tickets {
+		wg.Go(func() {
+			number := 0
+			if n > 1 {
+				number = i + 1
+			}
+			node, err := s.queue.await(ctx, ticket)
+			if err != nil {
+				runs[i] = notRun(c, kubelet, context.Cause(ctx))
+				return
+			}
+			defer s.queue.leave(ticket)
+			s.begun()
+			runs[i] = s.settle(ctx, c, kubelet, node, number)
+		})
+	}
+	wg.Wait()
+	return merge(runs)
+}
+
+// need says what a job needs of the queue.
+func (s *Suite) need(j *job) need {
+	n := need{nodes: j.col.nodes, long: isLong(j.c), alone: disturbs(j.c)}
+	n.length, _ = patience(j.c)
+	if n.shared = len(j.col.spare) == 0; n.alone && !n.shared {
+		n.nodes = j.col.spare
+	}
+	return n
+}
+
+// begun notes when the first case begins.
+func (s *Suite) begun() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.started.IsZero() {
 		s.started = time.Now()
 	}
-	s.mu.Unlock()
-	return s.settle(ctx, c, s.node.kubelet)
 }
 
 func (s *Suite) add(res Result) {
@@ -196,11 +300,14 @@ func (s *Suite) report() *Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &Report{
-		Kubernetes: s.kubernetes, Runtime: s.node.runtime, Strict: s.options.Strict,
-		Results: slices.Clone(s.results), Cluster: s.ready,
+		Kubernetes: s.kubernetes, Runtime: s.runtime, Strict: s.options.Strict,
+		Results: slices.Clone(s.results), Cluster: s.ready, Wall: s.wall,
 	}
 	if !s.started.IsZero() {
-		r.Wall = s.ended.Sub(s.started)
+		r.Wall += s.ended.Sub(s.started)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(s.claims), compareVersions) {
+		r.Claims = append(r.Claims, claims.Column{Kubelet: k, Results: s.claims[k].Results()})
 	}
 	return r
 }
@@ -211,6 +318,9 @@ func (s *Suite) finish(status int) int {
 	r := s.report()
 	if len(r.Results) > 0 {
 		s.progress.Print("\n" + r.Table())
+	}
+	if len(r.Claims) > 0 {
+		s.progress.Print("\nwhat is said in public, and what came of it\n" + claims.Text(r.Claims) + "\n")
 	}
 	if err := s.saveReport(r); err != nil {
 		return complain(err)
@@ -228,9 +338,12 @@ func (s *Suite) finish(status int) int {
 const (
 	summaryFile  = "summary.md"
 	verdictsFile = "verdicts.json"
+	claimsText   = "claims.txt"
+	claimsJSON   = "claims.json"
 )
 
-// saveReport writes summary.md and verdicts.json.
+// saveReport writes summary.md and verdicts.json, and claims.txt and claims.json
+// where a trace was recorded.
 func (s *Suite) saveReport(r *Report) error {
 	b, err := r.JSON()
 	if err != nil {
@@ -241,6 +354,18 @@ func (s *Suite) saveReport(r *Report) error {
 	}
 	if err := os.WriteFile(filepath.Join(s.artifacts, verdictsFile), b, 0o644); err != nil {
 		return fmt.Errorf("saving the verdicts: %w", err)
+	}
+	if len(r.Claims) > 0 {
+		b, err := json.MarshalIndent(r.Claims, "", "  ")
+		if err != nil {
+			return fmt.Errorf("encoding the claims: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(s.artifacts, claimsJSON), append(b, '\n'), 0o644); err != nil {
+			return fmt.Errorf("saving the claims: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(s.artifacts, claimsText), []byte(claims.Text(r.Claims)), 0o644); err != nil {
+			return fmt.Errorf("saving the claims: %w", err)
+		}
 	}
 	text := r.Markdown()
 	if err := os.WriteFile(filepath.Join(s.artifacts, summaryFile), []byte(text), 0o644); err != nil {
@@ -288,7 +413,7 @@ func lookup(name string) string {
 }
 
 // notAgain are flags that a rerun of one case does not need.
-var notAgain = []string{"cases", "artifacts", "list"}
+var notAgain = []string{"cases", "artifacts", "list", "kubelets", "repeat"}
 
 // rerunFlags returns the flags, as given, that a rerun needs to run on the same
 // kind of cluster: those that are not of go test.
@@ -300,23 +425,6 @@ func rerunFlags(fs *flag.FlagSet) []string {
 		}
 	})
 	return out
-}
-
-// room returns how many cases may run at once: what the user says, else four
-// for each CPU of the node, as long as it takes so many Pods. A Pod of a case
-// does next to nothing but wait; more of them would only delay each other's
-// start.
-func room(cpus, pods int64) int64 {
-	asked := int64(0)
-	flag.Visit(func(f *flag.Flag) {
-		if f.Name == "test.parallel" {
-			asked, _ = strconv.ParseInt(f.Value.String(), 10, 64)
-		}
-	})
-	if asked > 0 {
-		return asked
-	}
-	return max(1, min(max(4, 4*cpus), pods))
 }
 
 // groupOf returns the group of a case.

@@ -6,16 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // TestFinish: what the tests say does not make up for verdicts, and the report
@@ -39,6 +38,8 @@ func TestFinish(t *testing.T) {
 			assert.NilError(t, os.WriteFile(step, []byte("before\n"), 0o644))
 			t.Setenv("GITHUB_STEP_SUMMARY", step)
 			for _, r := range tt.results {
+				r.Trace = "a/trace.jsonl"
+				s.claim(r, shown(t))
 				s.add(r)
 			}
 			assert.Equal(t, s.finish(tt.tests), tt.want)
@@ -55,32 +56,94 @@ func TestFinish(t *testing.T) {
 			if len(tt.results) > 0 {
 				assert.Check(t, is.Contains(printed.String(), "verdict  "))
 				assert.Check(t, is.Contains(printed.String(), "artifacts"))
+				assert.Check(t, is.Contains(printed.String(), "(a)    held"))
+				b, err := os.ReadFile(filepath.Join(s.artifacts, "claims.txt"))
+				assert.NilError(t, err)
+				assert.Check(t, is.Contains(string(b), "    held on v1.37.2"))
+				assert.Check(t, is.Contains(string(b), "a/trace.jsonl:"))
+				b, err = os.ReadFile(filepath.Join(s.artifacts, "claims.json"))
+				assert.NilError(t, err)
+				assert.Check(t, is.Contains(string(b), `"finding": "held"`))
 			}
 		})
 	}
 }
 
+// shown is a recording with a Pod, as a claim needs it.
+func shown(t *testing.T) *trace.Trace {
+	tr := recording(ordered...)
+	tr.Entries = append([]trace.Entry{{At: time.Unix(0, 0), Line: 2, Type: trace.Added, Pod: caseByID(t, startup).Pod()}}, tr.Entries...)
+	return tr
+}
+
+// jobFor returns a case on the kubelet of suiteFor.
+func jobFor(c fixtures.Case) *job {
+	return &job{c: c, col: column{kubelet: "v1.37.2", nodes: []string{"n"}}}
+}
+
 // TestOne: a case outside of its versions is skipped, one that an interrupted
 // run did not get to is inconclusive, and neither is run.
 func TestOne(t *testing.T) {
-	s, _ := suiteFor(t, func(context.Context, fixtures.Case, string) (recorded, error) {
+	s, _ := suiteFor(t, func(context.Context, fixtures.Case, string, string) (recorded, error) {
 		t.Error("the case was run")
 		return recorded{}, nil
 	})
-	s.slots = semaphore.NewWeighted(1)
 	later, err := fixtures.ParseRange(">=1.38")
 	assert.NilError(t, err)
 	c := caseByID(t, startup)
 	c.Versions = later
-	res := s.one(t.Context(), c)
+	res := s.one(t.Context(), jobFor(c))
 	assert.Equal(t, res.Word(), "skipped")
 	assert.Check(t, is.Contains(res.Skipped, ">=1.38"))
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInterrupted)
-	res = s.one(ctx, caseByID(t, startup))
+	s.queue.expect(1) // so that it would never have its turn
+	res = s.one(ctx, jobFor(caseByID(t, startup)))
 	assert.Equal(t, res.Verdict.Outcome, reference.Inconclusive)
 	assert.Check(t, is.Contains(res.Verdict.Reason, errInterrupted.Error()))
+	assert.Check(t, is.Len(s.queue.waiting, 0))
+}
+
+// TestRepeated: every run has a folder of its own, and the worst is the result.
+func TestRepeated(t *testing.T) {
+	var s *Suite
+	s, printed := suiteFor(t, func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
+		assert.Equal(t, node, "n")
+		lines := ordered
+		if strings.HasSuffix(dir, "run-02") {
+			lines = early
+		}
+		return saved(t, recording(lines...), nil, nil)(ctx, c, node, dir)
+	})
+	s.options.Repeat = 3
+	c := caseByID(t, startup)
+	old := filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence", "run-09")
+	assert.NilError(t, os.MkdirAll(old, 0o755))
+	settled := 0
+	j := jobFor(c)
+	j.settled = func() { settled++ }
+	res := s.one(t.Context(), j)
+	assert.Equal(t, settled, 1)
+	assert.Equal(t, res.mark(), "violation 1/3")
+	assert.Equal(t, res.Trace, "v1.37.2/article/startup-sequence/run-02/trace.jsonl")
+	assert.Equal(t, len(res.Runs), 3)
+	assert.Check(t, is.Contains(printed.String(), startup+" (3 of 3): pass"))
+	_, err := os.Stat(old)
+	assert.Assert(t, os.IsNotExist(err), "an earlier run's files must not pass for this one's")
+}
+
+// TestSkipped: what the cluster lacks is no verdict, and leaves no folder.
+func TestSkipped(t *testing.T) {
+	s, printed := suiteFor(t, func(context.Context, fixtures.Case, string, string) (recorded, error) {
+		return recorded{}, &skipError{"no access to the node"}
+	})
+	res := s.one(t.Context(), jobFor(caseByID(t, startup)))
+	assert.Equal(t, res.Word(), "skipped")
+	assert.Equal(t, res.Skipped, "no access to the node")
+	assert.Check(t, is.Contains(printed.String(), "skipped: no access to the node"))
+	_, err := os.Stat(filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence"))
+	assert.Assert(t, os.IsNotExist(err))
 }
 
 var errInterrupted = testError("interrupted: SIGINT")
@@ -89,46 +152,35 @@ type testError string
 
 func (e testError) Error() string { return string(e) }
 
-// TestSlots: no more cases run at once than there is room for.
-func TestSlots(t *testing.T) {
-	const n = 3
-	// Every case waits until n of them run; with fewer slots that would never
-	// end, with more the count would be exceeded.
-	var running = make(chan struct{}, n)
-	full := make(chan struct{})
-	fill := sync.OnceFunc(func() { close(full) })
-	s, _ := suiteFor(t, func(context.Context, fixtures.Case, string) (recorded, error) {
-		select {
-		case running <- struct{}{}:
-		default:
-			t.Error("more cases run than there are slots")
-			return recorded{}, nil
-		}
-		if len(running) == n {
-			fill()
-		}
-		<-full
-		<-running
-		return recorded{}, nil
-	})
-	s.slots = semaphore.NewWeighted(n)
-	done := make(chan Result)
-	for i := range 3 * n {
-		c := caseByID(t, startup)
-		c.ID = "g/" + strings.Repeat("x", i+1)
-		go func() { done <- s.one(t.Context(), c) }()
+// TestNeed: a case that disturbs its node gets one that is kept for it, where
+// there is one.
+func TestNeed(t *testing.T) {
+	s, _ := suiteFor(t, nil)
+	restart := caseByID(t, startup)
+	restart.Steps = append(restart.Steps, fixtures.Step{Act: &trace.Act{Name: trace.ActRestart}})
+	tests := []struct {
+		name  string
+		c     fixtures.Case
+		spare []string
+		want  need
+	}{
+		{"any case", caseByID(t, "hooks/poststart-blocks"), []string{"s"}, need{nodes: []string{"n"}}},
+		{"a long one", caseByID(t, startup), nil, need{nodes: []string{"n"}, long: true, shared: true}},
+		{"one that restarts the kubelet", restart, []string{"s"}, need{nodes: []string{"s"}, long: true, alone: true}},
+		{"the same without a spare node", restart, nil, need{nodes: []string{"n"}, long: true, alone: true, shared: true}},
 	}
-	for range 3 * n {
-		<-done
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			j := jobFor(tt.c)
+			j.col.spare = tt.spare
+			got := s.need(j)
+			assert.Check(t, got.length > 0)
+			assert.DeepEqual(t, got.nodes, tt.want.nodes)
+			assert.Equal(t, got.long, tt.want.long)
+			assert.Equal(t, got.alone, tt.want.alone)
+			assert.Equal(t, got.shared, tt.want.shared)
+		})
 	}
-}
-
-func TestRoom(t *testing.T) {
-	assert.Equal(t, room(2, 110), int64(8))
-	assert.Equal(t, room(1, 110), int64(4))
-	assert.Equal(t, room(64, 110), int64(110))
-	assert.Equal(t, room(2, 3), int64(3))
-	assert.Equal(t, room(0, 0), int64(1))
 }
 
 // TestRerunFlags: a rerun gets the flags that say where, and none that say what.
@@ -138,7 +190,7 @@ func TestRerunFlags(t *testing.T) {
 	o.Register(fs)
 	fs.String("test.run", "", "")
 	fs.String("context", "", "")
-	assert.NilError(t, fs.Parse([]string{"-cases=x", "-test.run=y", "-kubernetes=v1.28.5", "-context", "here", "-keep", "-artifacts=z"}))
+	assert.NilError(t, fs.Parse([]string{"-cases=x", "-test.run=y", "-kubernetes=v1.28.5", "-context", "here", "-keep", "-artifacts=z", "-kubelets=v1.28.5", "-repeat=3"}))
 	assert.DeepEqual(t, rerunFlags(fs), []string{"-context=here", "-keep=true", "-kubernetes=v1.28.5"})
 }
 

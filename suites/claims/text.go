@@ -1,0 +1,99 @@
+package claims
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Column is what one kubelet made of the claims.
+type Column struct {
+	Kubelet string   `json:"kubelet"`
+	Results []Result `json:"claims"`
+}
+
+// Table returns the findings as text: one line for each claim, one column for
+// each kubelet.
+func Table(columns []Column) string {
+	rows := [][]string{{"claim"}}
+	for _, c := range claims {
+		rows = append(rows, []string{"(" + c.ID + ")"})
+	}
+	for _, col := range columns {
+		rows[0] = append(rows[0], col.Kubelet)
+		for i, r := range col.Results {
+			rows[i+1] = append(rows[i+1], r.Finding.String())
+		}
+	}
+	width := make([]int, len(columns)+1)
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+	}
+	var b strings.Builder
+	for n, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			fmt.Fprintf(&line, "%-*s  ", width[i], cell)
+		}
+		if n > 0 {
+			line.WriteString(claims[n-1].Says)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// Text returns the table, and behind it each claim with the lines that show what
+// became of it. Kubelets with the same finding share the lines of the first.
+func Text(columns []Column) string {
+	var b strings.Builder
+	b.WriteString(Table(columns))
+	for i, c := range claims {
+		fmt.Fprintf(&b, "\n(%s) %s\n", c.ID, c.Says)
+		for _, f := range []Finding{NotHeld, Held, NotSeen} {
+			var same []string
+			var shown Result
+			for _, col := range columns {
+				r := col.Results[i]
+				if r.Finding != f {
+					continue
+				}
+				if same = append(same, col.Kubelet); len(same) == 1 {
+					shown = r
+				}
+			}
+			if len(same) == 0 {
+				continue
+			}
+			fmt.Fprintf(&b, "    %s on %s", f, strings.Join(same, ", "))
+			if shown.Why != "" {
+				b.WriteString(": " + shown.Why)
+			}
+			b.WriteString("\n")
+			for _, e := range shown.Evidence {
+				fmt.Fprintf(&b, "        %s\n", e)
+			}
+		}
+	}
+	return b.String()
+}
+
+// Differ returns the letters of the claims that did not come out the same on
+// all kubelets. What was not seen on one differs from nothing.
+func Differ(columns []Column) []string {
+	var out []string
+	for i, c := range claims {
+		var seen []Finding
+		for _, col := range columns {
+			if f := col.Results[i].Finding; f != NotSeen && !slices.Contains(seen, f) {
+				seen = append(seen, f)
+			}
+		}
+		if len(seen) > 1 {
+			out = append(out, c.ID)
+		}
+	}
+	return out
+}

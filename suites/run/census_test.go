@@ -1,0 +1,52 @@
+package run
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+)
+
+// unnamed are the MUST rules that no case names, each with the reason.
+var unnamed = map[string]string{
+	"events/possible":            "every case with an Event bears on it, and none is about it",
+	"hooks/one-at-a-time":        "follows from hooks/poststart-blocks-next, which the cases with several hooks name",
+	"status/phase":               "every case bears on it, and none is about it",
+	"status/ready-to-start":      "every case bears on it, and none is about it",
+	"terminate/object-goes-last": "every case ends with it, and none is about it",
+}
+
+// TestCensus: every rule that a case names is one of the model's, and every rule
+// that binds is named by a case, or there is a reason why not. A known issue that
+// always shows has a case that it must show in.
+func TestCensus(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		assert.Check(t, len(c.Rules) > 0, "%s names no rule", c.ID)
+		for _, slug := range c.Rules {
+			_, ok := reference.RuleBySlug(slug)
+			assert.Check(t, ok, "%s names rule %s, which the model does not have", c.ID, slug)
+		}
+	}
+	for _, r := range reference.Rules() {
+		reason, listed := unnamed[r.Slug]
+		switch {
+		case r.Level != reference.Must:
+			assert.Check(t, !listed, "%s does not bind, so it needs no reason", r.Slug)
+		case named(cases, r.Slug):
+			assert.Check(t, !listed, "a case names %s: remove it from the table", r.Slug)
+		default:
+			assert.Check(t, listed && reason != "", "no case names %s (%s): add one, or to the table why not", r.Slug, r.Says)
+		}
+	}
+	for _, i := range reference.Issues() {
+		assert.Check(t, !i.Always || named(cases, i.Rule), "no case names %s, so nobody would notice that %s is fixed", i.Rule, i.Number)
+	}
+	for slug := range unnamed {
+		_, ok := reference.RuleBySlug(slug)
+		assert.Check(t, ok, "the table has rule %s, which the model does not have", slug)
+	}
+}

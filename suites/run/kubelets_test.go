@@ -1,0 +1,168 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/podorder/podorder/harness/cluster"
+	"github.com/podorder/podorder/harness/nodeimage"
+)
+
+// eleven are the kubelets that the suite is measured on.
+var eleven = strings.Fields("v1.28.5 v1.29.6 v1.30.14 v1.31.14 v1.32.13 v1.33.13 v1.34.4 v1.35.4 v1.36.3 v1.37.2 v1.38.0-beta.0")
+
+func TestParseKubelets(t *testing.T) {
+	for in, want := range map[string][]string{
+		"":                        nil,
+		"v1.37.2":                 {"v1.37.2"},
+		"v1.37.2,v1.28.5":         {"v1.28.5", "v1.37.2"},
+		"v1.28.15 1.28.5, v1.9.0": {"v1.9.0", "v1.28.5", "v1.28.15"},
+		"v1.38.0,v1.38.0-beta.0":  {"v1.38.0-beta.0", "v1.38.0"},
+	} {
+		got, err := parseKubelets(in)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, got, want)
+	}
+	_, err := parseKubelets("v1.37.2,newest")
+	assert.ErrorContains(t, err, `-kubelets: "newest"`)
+	_, err = parseKubelets("v1.37.2,1.37.2")
+	assert.ErrorContains(t, err, "v1.37.2 is there twice")
+}
+
+func TestPlan(t *testing.T) {
+	sizes := func(ws [][]string) (out []int) {
+		for _, w := range ws {
+			out = append(out, len(w))
+		}
+		return out
+	}
+	const gib = 1 << 30
+	tests := []struct {
+		name     string
+		kubelets []string
+		c        cluster.Capacity
+		want     []int
+		why      string
+	}{
+		{"all at once", eleven, cluster.Capacity{InotifyLimit: 1024, Memory: 20 * gib}, []int{11}, ""},
+		{"nothing known", eleven, cluster.Capacity{}, []int{11}, ""},
+		{"the default limit of inotify", eleven, cluster.Capacity{InotifyLimit: 128, Memory: 20 * gib}, []int{1, 2, 2, 2, 2, 2}, "max_user_instances is 128"},
+		{"little memory", eleven, cluster.Capacity{InotifyLimit: 1024, Memory: 6 * gib}, []int{5, 6}, "6144 MiB of memory"},
+		{"one kubelet fits anyhow", eleven[:1], cluster.Capacity{InotifyLimit: 128}, []int{1}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, why, err := plan(tt.kubelets, tt.c)
+			assert.NilError(t, err)
+			assert.DeepEqual(t, sizes(got), tt.want)
+			assert.Check(t, is.Contains(why, tt.why))
+			assert.Check(t, (why == "") == (len(got) == 1))
+		})
+	}
+	_, _, err := plan(eleven, cluster.Capacity{InotifyLimit: 128, InotifyUsed: 120})
+	assert.ErrorContains(t, err, "max_user_instances is 128")
+	assert.ErrorContains(t, err, "-raise-inotify")
+}
+
+// TestWaves: every kubelet is in one wave, in order, and no wave is too large or
+// much smaller than another.
+func TestWaves(t *testing.T) {
+	assert.Equal(t, len(waves(nil, 3)), 0)
+	rapid.Check(t, func(rt *rapid.T) {
+		n, most := rapid.IntRange(1, 40).Draw(rt, "n"), rapid.IntRange(1, 12).Draw(rt, "most")
+		var all, got []string
+		for i := range n {
+			all = append(all, strings.Repeat("x", i+1))
+		}
+		small, large := n, 0
+		for _, w := range waves(all, most) {
+			got = append(got, w...)
+			small, large = min(small, len(w)), max(large, len(w))
+		}
+		if strings.Join(got, " ") != strings.Join(all, " ") || large > most || large-small > 1 {
+			rt.Fatalf("%d kubelets in waves of %d to %d, at most %d", n, small, large, most)
+		}
+	})
+}
+
+func TestSpares(t *testing.T) {
+	assert.Equal(t, spares(0, cluster.Capacity{}), 0)
+	assert.Equal(t, spares(1, cluster.Capacity{}), 1)
+	assert.Equal(t, spares(5, cluster.Capacity{}), 2)
+	assert.Equal(t, spares(5, cluster.Capacity{InotifyLimit: 100}), 1)
+	assert.Equal(t, spares(5, cluster.Capacity{InotifyLimit: 10}), 0)
+}
+
+func TestColumns(t *testing.T) {
+	node := func(name, kubelet string) nodeInfo { return nodeInfo{name: name, kubelet: kubelet} }
+	spare := nodeInfo{name: "s", kubelet: "v1.37.2", spare: true}
+	tests := []struct {
+		name  string
+		nodes []nodeInfo
+		want  []string
+		cols  []column
+	}{
+		{"one node", []nodeInfo{node("a", "v1.37.2")}, nil, []column{{"v1.37.2", []string{""}, nil}}},
+		{"several of one version", []nodeInfo{node("a", "v1.37.2"), node("b", "v1.37.2")}, nil, []column{{"v1.37.2", []string{""}, nil}}},
+		{"with a spare one", []nodeInfo{node("a", "v1.37.2"), spare}, nil, []column{{"v1.37.2", []string{"a"}, []string{"s"}}}},
+		{"only a spare one", []nodeInfo{spare}, nil, []column{{"v1.37.2", []string{""}, nil}}},
+		{
+			"in the middle of an upgrade", []nodeInfo{node("a", "v1.37.2"), node("b", "v1.9.0"), node("c", "v1.37.2")}, nil,
+			[]column{{"v1.9.0", []string{"b"}, nil}, {"v1.37.2", []string{"a", "c"}, nil}},
+		},
+		{
+			"only those that are wanted", []nodeInfo{node("a", "v1.37.2"), node("b", "v1.28.5")}, []string{"v1.28.5"},
+			[]column{{"v1.28.5", []string{"b"}, nil}},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := columns(tt.nodes, tt.want)
+			assert.NilError(t, err)
+			assert.Equal(t, len(got), len(tt.cols))
+			for i := range got {
+				assert.Equal(t, got[i].kubelet, tt.cols[i].kubelet)
+				assert.DeepEqual(t, got[i].nodes, tt.cols[i].nodes)
+				assert.DeepEqual(t, got[i].spare, tt.cols[i].spare)
+			}
+		})
+	}
+	_, err := columns([]nodeInfo{node("a", "v1.37.2")}, []string{"v1.28.5"})
+	assert.ErrorContains(t, err, "kubelet v1.28.5; there are v1.37.2")
+	_, err = columns(nil, nil)
+	assert.ErrorContains(t, err, "no node takes Pods")
+}
+
+func TestWorkers(t *testing.T) {
+	var asked []string
+	source := func(_ context.Context, version string) (string, error) {
+		asked = append(asked, version)
+		return "/cache/" + version, nil
+	}
+	got, err := workers(t.Context(), []string{"v1.28.5", "v1.33.13", "v1.37.2"}, nodeimage.Image{Version: "v1.37.2"}, source)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, asked, []string{"v1.28.5", "v1.33.13"})
+	assert.DeepEqual(t, got, []cluster.Worker{
+		{Version: "v1.28.5", Kubelet: "/cache/v1.28.5"}, {Version: "v1.33.13", Kubelet: "/cache/v1.33.13"}, {Version: "v1.37.2"},
+	})
+	_, err = workers(t.Context(), []string{"v1.28.5"}, nodeimage.Image{Version: "v1.37.2"}, func(context.Context, string) (string, error) {
+		return "", errors.New("no compiler")
+	})
+	assert.Error(t, err, "getting kubelet v1.28.5: no compiler")
+}
+
+func TestGang(t *testing.T) {
+	gates, apis := gang("v1.37.2")
+	assert.DeepEqual(t, gates, map[string]bool{"GenericWorkload": true})
+	assert.DeepEqual(t, apis, map[string]string{"scheduling.k8s.io/v1beta1": "true"})
+	for _, v := range []string{"v1.28.5", "v1.36.3", "", "x"} {
+		gates, apis := gang(v)
+		assert.Check(t, gates == nil && apis == nil, v)
+	}
+}

@@ -1,0 +1,35 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/reference"
+)
+
+func TestList(t *testing.T) {
+	versions, err := fixtures.ParseRange(">=1.29")
+	assert.NilError(t, err)
+	must := 0
+	for _, r := range reference.Rules() {
+		if r.Level == reference.Must {
+			must++
+		}
+	}
+	a := fixtures.Case{ID: "g/a", Title: "A.", Rules: []string{"hooks/poststart-blocks-next", "start/listed-order"}, Versions: versions}
+	b := fixtures.Case{ID: "g/b", Title: "B.", Rules: []string{"start/listed-order"}, Steps: []fixtures.Step{{Await: &fixtures.Await{Within: 180e9}}}}
+	got := strings.Split(list([]fixtures.Case{a, b}, []fixtures.Case{a, b}), "\n")
+	assert.DeepEqual(t, got[:10], []string{
+		"g/a", "    A.", "    kubelet  >=1.29", "    rules    hooks/poststart-blocks-next start/listed-order",
+		"g/b", "    B.", "    rules    start/listed-order", "    labels   long=true",
+		"", "2 cases",
+	})
+	assert.Check(t, is.Contains(list([]fixtures.Case{a}, []fixtures.Case{a, b}), "\n1 cases of 2\n"))
+	figures := coverage([]fixtures.Case{a, b})
+	assert.Equal(t, figures[0].covered, 2)
+	assert.Equal(t, figures[0].all, must)
+}

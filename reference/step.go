@@ -86,6 +86,14 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 		// Otherwise it was started before, and its first line came late.
 		return nil, deny(ruleNoStart, s.ending)
 	}
+	if s.ending.known() && c.fresh && i < r.p.inits {
+		// The one before it had to end before the Pod did.
+		for j := range i {
+			if x := r.seenOf(&s, j); r.p.containers[j].role == initContainer && (!s.c[j].done.known() || s.c[j].done.obs > s.ending.obs) && (x.mainEnd == 0 || x.mainEnd > s.ending.obs) {
+				return nil, deny(ruleNoStart, s.ending)
+			}
+		}
+	}
 	var next []state
 	var d *denial
 	if c.fresh {
@@ -667,7 +675,8 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 		// never is.
 		t := s.clone()
 		for j := range t.c {
-			if c := &t.c[j]; c.fresh {
+			// The next one may have been started, and not be seen yet.
+			if c := &t.c[j]; c.fresh && j >= r.p.inits {
 				c.gone = at(n, ruleNoStart)
 			}
 		}

@@ -174,13 +174,24 @@ func (r *reading) killedTooSoon(i int, cs *corev1.ContainerStatus, n int) *denia
 	if end == nil || end.ExitCode != 137 || end.Reason == "OOMKilled" || end.FinishedAt.IsZero() {
 		return nil
 	}
+	// A line of TERM may come long after the signal. What came surely before
+	// the signal is the end of the preStop hook, or the end of the Pod.
 	x := r.h[i].at(cs.RestartCount)
-	if x.term == 0 || x.mainEnd != 0 {
+	before, since := x.preStopEnd, time.Time{}
+	switch {
+	case x.term == 0 || x.mainEnd != 0:
+		return nil
+	case before != 0:
+		since = r.written(int(before) - 1)
+	case len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.probeFailed[i] && !r.ev.hookFailed[i] && x.failing == 0:
+		before = r.ev.ends[0]
+		since = r.ob(int(before) - 1).entry.At
+	default:
 		return nil
 	}
 	// finishedAt has whole seconds: the end came less than one later.
-	if end.FinishedAt.Add(time.Second).Add(r.slack(int(x.term) - 1)).Before(r.written(int(x.term) - 1).Add(minimumGrace)) {
-		return because(deny(ruleKillAfterTerm, cause{x.term, ruleKillAfterTerm}), "container %s was killed at %s, less than %s after its TERM", cs.Name, end.FinishedAt.UTC().Format("15:04:05"), minimumGrace)
+	if end.FinishedAt.Add(time.Second + stampSlack).Before(since.Add(minimumGrace)) {
+		return because(deny(ruleKillAfterTerm, cause{before, ruleKillAfterTerm}, cause{x.term, ruleKillAfterTerm}), "container %s was killed at %s, less than %s after its TERM", cs.Name, end.FinishedAt.UTC().Format("15:04:05"), minimumGrace)
 	}
 	return nil
 }
@@ -319,8 +330,9 @@ type view struct {
 	// initsOpen, initsFailed and sidecarsOpen count init containers that have
 	// not ended, those that failed, and sidecars that have not started.
 	initsOpen, initsFailed, sidecarsOpen int
-	// begun: a regular container has been started at some time.
-	begun bool
+	// begun: a regular container has been started at some time; begunNow: its
+	// state is not waiting.
+	begun, begunNow bool
 	// Of the regular containers, and running of the sidecars too.
 	waiting, running, stopped, failed int
 	// restartable: one that stopped is started again by its policy or rules.
@@ -378,6 +390,7 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 			default:
 				v.ready = v.ready && cs.Ready
 				v.begun = v.begun || runs || end != nil
+				v.begunNow = v.begunNow || runs || cs.State.Terminated != nil
 				switch {
 				case runs:
 					v.running++
@@ -472,6 +485,9 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 				return because(deny(ruleConditions), "condition Ready is %s while the containers are ready: %t", c.Status, v.ready)
 			}
 		case corev1.PodInitialized:
+			if pod.Status.Reason != "" {
+				break // who ended the Pod wrote the status
+			}
 			done := v.initialized || v.begun
 			if is && !done && !r.roundsInTrace() && !final {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
@@ -479,7 +495,7 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			// The success of a startup probe is published at once, what follows
 			// from it by the next sync.
 			late := !v.begun && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
-			if !is && done && !late && len(pod.Status.InitContainerStatuses) == r.p.inits {
+			if !is && (v.initialized || v.begunNow) && !late && len(pod.Status.InitContainerStatuses) == r.p.inits {
 				return because(deny(ruleConditions), "condition Initialized is %s though nothing is left to initialize", c.Status)
 			}
 		case corev1.PodReadyToStartContainers:

@@ -485,11 +485,11 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 				return because(deny(ruleConditions), "condition Ready is %s while the containers are ready: %t", c.Status, v.ready)
 			}
 		case corev1.PodInitialized:
-			if pod.Status.Reason != "" {
-				break // who ended the Pod wrote the status
+			if pod.Status.Reason != "" || pod.DeletionTimestamp != nil || r.roundsInTrace() {
+				break // who ended the Pod wrote it, or it is of an earlier round
 			}
 			done := v.initialized || v.begun
-			if is && !done && !r.roundsInTrace() && !final {
+			if is && !done && !final {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
 			}
 			// The success of a startup probe is published at once, what follows

@@ -181,9 +181,9 @@ func (r *reading) killedTooSoon(i int, cs *corev1.ContainerStatus, n int) *denia
 	switch {
 	case x.term == 0 || x.mainEnd != 0:
 		return nil
-	case before != 0:
+	case before != 0 && before < x.term:
 		since = r.written(int(before) - 1)
-	case len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.probeFailed[i] && !r.ev.hookFailed[i] && x.failing == 0:
+	case before == 0 && len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.probeFailed[i] && !r.ev.hookFailed[i] && x.failing == 0:
 		before = r.ev.ends[0]
 		since = r.ob(int(before) - 1).entry.At
 	default:

@@ -156,6 +156,9 @@ func (a *Act) UnmarshalJSON(b []byte) error {
 	}
 	for a.Name, a.Param = range m {
 	}
+	if a.Name == "" {
+		return fmt.Errorf("an act needs a name")
+	}
 	return nil
 }
 

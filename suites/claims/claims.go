@@ -3,6 +3,7 @@ package claims
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,8 +47,8 @@ type Claim struct {
 // observation is what one trace shows of a claim.
 type observation struct {
 	finding Finding
-	// note says in some words what was seen, the same words for the same thing,
-	// so that it can be counted.
+	// note says in some words what was seen, the same words for the same thing and
+	// finding, so that it can be counted.
 	note     string
 	evidence []Evidence
 }
@@ -79,7 +80,7 @@ type Result struct {
 	// Why counts what was seen.
 	Why string `json:"why,omitempty"`
 	// Evidence is that of one observation: one against the claim, if there is
-	// any.
+	// any, and one of the rarest.
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
@@ -87,36 +88,40 @@ type Result struct {
 func Claims() []Claim { return slices.Clone(claims) }
 
 // Tally collects what recordings of one kubelet show, without keeping them.
-type Tally struct{ of map[string]*tally }
+type Tally struct {
+	of map[string]map[string]*sighting // by claim and note
+}
 
-// tally is what was seen of one claim.
-type tally struct {
+// sighting is what was noted in the same words.
+type sighting struct {
 	finding  Finding
+	n        int
 	path     string
 	evidence []Evidence
-	notes    []string
 }
 
 // Add looks at one more recording.
 func (t *Tally) Add(r Recording) {
-	if t.of == nil {
-		t.of = map[string]*tally{}
-	}
 	v := newView(r)
 	if v == nil {
 		return
 	}
+	if t.of == nil {
+		t.of = map[string]map[string]*sighting{}
+	}
 	for _, c := range claims {
-		n := t.of[c.ID]
-		if n == nil {
-			n = &tally{}
-			t.of[c.ID] = n
+		if t.of[c.ID] == nil {
+			t.of[c.ID] = map[string]*sighting{}
 		}
 		for _, o := range c.look(v) {
-			n.notes = append(n.notes, o.note)
-			// Which of equal findings is shown must not depend on which came first.
-			if o.finding > n.finding || o.finding == n.finding && (n.evidence == nil || v.path < n.path) {
-				n.finding, n.path, n.evidence = o.finding, v.path, o.evidence
+			seen := t.of[c.ID][o.note]
+			if seen == nil {
+				seen = &sighting{}
+				t.of[c.ID][o.note] = seen
+			}
+			// Which of equal ones is shown must not depend on which came first.
+			if seen.n++; seen.n == 1 || v.path < seen.path {
+				seen.finding, seen.path, seen.evidence = o.finding, v.path, o.evidence
 			}
 		}
 	}
@@ -127,9 +132,20 @@ func (t *Tally) Results() []Result {
 	var out []Result
 	for _, c := range claims {
 		res := Result{Claim: c.ID, Says: c.Says}
-		if n := t.of[c.ID]; n != nil {
-			res.Finding, res.Why, res.Evidence = n.finding, counted(n.notes), n.evidence
+		seen := t.of[c.ID]
+		// The most frequent first.
+		notes := slices.SortedFunc(maps.Keys(seen), func(a, b string) int {
+			return cmp.Or(cmp.Compare(seen[b].n, seen[a].n), cmp.Compare(a, b))
+		})
+		for i, note := range notes {
+			s := seen[note]
+			// Of what was seen, the rarest is what a reader wants to look at.
+			if s.finding >= res.Finding {
+				res.Finding, res.Evidence = s.finding, s.evidence
+			}
+			notes[i] = fmt.Sprintf("%s (%d)", note, s.n)
 		}
+		res.Why = strings.Join(notes, "; ")
 		out = append(out, res)
 	}
 	return out
@@ -143,21 +159,4 @@ func Evaluate(recordings []Recording) []Result {
 		t.Add(r)
 	}
 	return t.Results()
-}
-
-// counted returns what was noted how often, the most frequent first.
-func counted(notes []string) string {
-	n := map[string]int{}
-	for _, s := range notes {
-		n[s]++
-	}
-	var words []string
-	for s := range n {
-		words = append(words, s)
-	}
-	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
-	for i, s := range words {
-		words[i] = fmt.Sprintf("%s (%d)", s, n[s])
-	}
-	return strings.Join(words, "; ")
 }

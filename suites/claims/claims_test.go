@@ -241,6 +241,9 @@ func TestClaims(t *testing.T) {
 		{"preStop works", twoHooks, "g", []string{"09: did delete", "10: a#0 / pre stop hook: end 0"}, Held, "no Event came", []int{4}},
 		{"preStop fails", twoHooks, "g", []string{"09: did delete", "10: a#0 / pre stop hook: end 3", "11: event FailedPreStopHook a"}, Held, "FailedPreStopHook came", []int{4, 5}},
 		{"preStop works, and an Event", twoHooks, "g", []string{"09: did delete", "10: a#0 / pre stop hook: end 0", "11: event FailedPreStopHook a"}, NotHeld, "succeeded", []int{4, 5}},
+		{"preStop works in the second instance", twoHooks, "g", []string{
+			"05: event FailedPreStopHook a", "09: did delete", "10: a#1 / pre stop hook: end 0",
+		}, NotSeen, "", nil},
 		{"preStop fails, and no Event", twoHooks, "g", []string{"09: did delete", "10: a#0 / pre stop hook: end 3"}, NotSeen, "no Event was seen", []int{4}},
 
 		{"ready after the hook", secondHook, "h", []string{
@@ -291,6 +294,18 @@ func TestOneAgainstMany(t *testing.T) {
 	assert.Equal(t, r.Evidence[0].Trace, "bad.jsonl")
 	assert.Check(t, is.Contains(r.Why, "(3)"))
 	assert.Check(t, is.Contains(r.Why, "(1)"))
+}
+
+// TestTheRarestIsShown: of two things that bear a claim out, the reader sees the one
+// that is seldom seen.
+func TestTheRarestIsShown(t *testing.T) {
+	often := made(t, twoHooks, "01: a#0 / main: begin", "01: a#0 / post start hook: begin")
+	seldom := made(t, twoHooks, "01: a#0 / post start hook: begin", "01: a#0 / main: begin")
+	seldom.Path = "z.jsonl"
+	r := finding(t, Evaluate([]Recording{often, seldom, often}), "d")
+	assert.Equal(t, r.Finding, Held)
+	assert.Equal(t, r.Why, "the entrypoint wrote first, the hook while it ran (2); the hook wrote first (1)")
+	assert.Equal(t, r.Evidence[0].Trace, "z.jsonl")
 }
 
 // TestNothing: without a trace nothing is seen.

@@ -212,7 +212,9 @@ func preStopEvents(v *view) (out []observation) {
 		}
 		event, told := v.event(c.Name, "FailedPreStopHook")
 		var good, bad []line
+		again := false // an Event does not tell which instance it is about
 		for _, l := range v.lines {
+			again = again || l.Container == c.Name && l.Run > 0
 			if l.Container == c.Name && l.Actor == trace.PreStop && l.Mark.Kind == trace.End {
 				if l.Mark.N == 0 {
 					good = append(good, l)
@@ -227,6 +229,7 @@ func preStopEvents(v *view) (out []observation) {
 		case len(bad) > 0:
 			// Events are best effort; its absence proves nothing.
 			out = append(out, observation{NotSeen, "a hook failed, and no Event was seen", v.showAll(bad[0].entry)})
+		case again:
 		case len(good) == 1 && told:
 			out = append(out, observation{NotHeld, "a hook succeeded, and FailedPreStopHook came", v.showAll(good[0].entry, event)})
 		case len(good) == 1:

@@ -416,8 +416,8 @@ func (r *Report) differences() (out []string) {
 				continue
 			}
 			w := res.Word()
-			if s := shared(res); res.Verdict.Rule != "" {
-				w += " (" + s + ")"
+			if res.Verdict.Rule != "" {
+				w += " " + shared(res)
 			}
 			if on[w] == nil {
 				order = append(order, w)

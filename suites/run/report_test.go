@@ -152,7 +152,7 @@ known g/b on v1.9.0, v1.36.3: status/phase (kubernetes/kubernetes#1)
 skipped on v1.9.0: for kubelet >=1.36
 
 what differs between the kubelets
-  g/b: known (status/phase (kubernetes/kubernetes#1)) on v1.9.0, v1.36.3; pass on v1.37.2
+  g/b: known status/phase (kubernetes/kubernetes#1) on v1.9.0, v1.36.3; pass on v1.37.2
 
 v1.9.0: 1 known, 1 pass, 2 skipped
 v1.36.3: 1 known, 1 pass

@@ -412,8 +412,12 @@ func lookup(name string) string {
 	return ""
 }
 
-// notAgain are flags that a rerun of one case does not need.
-var notAgain = []string{"cases", "artifacts", "list", "kubelets", "repeat"}
+// notAgain are flags that a rerun of one case does not need: they say which cases
+// are run, on which kubelets, and how often.
+var notAgain = []string{
+	"cases", "artifacts", "list", "kubelets", "repeat",
+	"labels", "skip-labels", "feature", "skip-features", "assess", "skip-assessment",
+}
 
 // rerunFlags returns the flags, as given, that a rerun needs to run on the same
 // kind of cluster: those that are not of go test.

@@ -190,7 +190,8 @@ func TestRerunFlags(t *testing.T) {
 	o.Register(fs)
 	fs.String("test.run", "", "")
 	fs.String("context", "", "")
-	assert.NilError(t, fs.Parse([]string{"-cases=x", "-test.run=y", "-kubernetes=v1.28.5", "-context", "here", "-keep", "-artifacts=z", "-kubelets=v1.28.5", "-repeat=3"}))
+	fs.String("labels", "", "")
+	assert.NilError(t, fs.Parse([]string{"-cases=x", "-test.run=y", "-kubernetes=v1.28.5", "-context", "here", "-keep", "-artifacts=z", "-kubelets=v1.28.5", "-repeat=3", "-labels=group=hooks"}))
 	assert.DeepEqual(t, rerunFlags(fs), []string{"-context=here", "-keep=true", "-kubernetes=v1.28.5"})
 }
 

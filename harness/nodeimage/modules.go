@@ -174,7 +174,7 @@ func stagingVersions(ctx context.Context, version string, src *source, note func
 	versions := map[string]string{}
 	for _, d := range got {
 		versions[d.Path] = want
-		if d.Error == "" {
+		if d.Error == "" || adjustments[version].standsIn(d.Path) {
 			continue
 		}
 		v, err := servedNear(ctx, goEnvOf(version), d.Path, want)

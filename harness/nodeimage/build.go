@@ -199,7 +199,7 @@ func (b *builder) kubernetesModule(ctx context.Context, s *step, version string)
 		if err != nil {
 			return err
 		}
-		staging, err := stagingVersions(ctx, version, src, s.note)
+		staging, missing, err := stagingVersions(ctx, version, src, s.note)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (b *builder) kubernetesModule(ctx context.Context, s *step, version string)
 		if err != nil {
 			return err
 		}
-		a := adjustments[version]
+		a := adjustments[version].without(missing)
 		if mod, err = a.adjust(mod); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -97,6 +98,15 @@ var adjustments = map[string]adjustment{
 			{path: "k8s.io/ktesting", folder: "ktesting"},                   // of tests
 		},
 	},
+}
+
+// without adds empty stand-ins for modules that cannot be had and that nothing imports.
+func (a adjustment) without(modules []string) adjustment {
+	a.standIns = slices.Clone(a.standIns)
+	for _, m := range modules {
+		a.standIns = append(a.standIns, standIn{path: m, folder: path.Base(m)})
+	}
+	return a
 }
 
 // adjust makes the changes of an adjustment to a generated go.mod. Stand-ins are expected in folders beside it.

@@ -108,6 +108,21 @@ func TestStandIns(t *testing.T) {
 	}
 }
 
+// What is missing is added to what the version needs anyway, and changes no other version.
+func TestWithout(t *testing.T) {
+	a := adjustments["v1.38.0-beta.0"]
+	more := a.without([]string{"k8s.io/sample-apiserver"})
+	assert.Equal(t, len(more.standIns), len(a.standIns)+1)
+	assert.Assert(t, more.standsIn("k8s.io/sample-apiserver"))
+	assert.Assert(t, !adjustments["v1.38.0-beta.0"].standsIn("k8s.io/sample-apiserver"))
+
+	text, err := adjustments["v1.31.14"].without([]string{"k8s.io/sample-apiserver"}).adjust([]byte("module podorder.build/kubernetes\n"))
+	assert.NilError(t, err)
+	m, err := modfile.Parse("go.mod", text, nil)
+	assert.NilError(t, err)
+	assert.Equal(t, m.Replace[0].New.Path, "./sample-apiserver")
+}
+
 // Only a version that asks for it is built with another Go than the one that runs.
 func TestGoEnvOf(t *testing.T) {
 	assert.DeepEqual(t, goEnvOf(Default), goEnv)

@@ -36,7 +36,7 @@ type builder struct {
 	module, baseModule        string // the generated module of this version, and that of Default, which the tools start from
 	kubernetes, support, etcd string
 	runc, containerd          string
-	tools                     string // all of them in one folder
+	tools                     string // those that share a module
 	nodeRoot, networkRoot     string
 	keys                      map[string]string
 }

@@ -36,7 +36,7 @@ type builder struct {
 	module, baseModule        string // the generated module of this version, and that of Default, which the tools start from
 	kubernetes, support, etcd string
 	runc, containerd          string
-	tools                     string // all of them in one folder
+	tools                     string // those that share a module
 	nodeRoot, networkRoot     string
 	keys                      map[string]string
 }
@@ -199,7 +199,7 @@ func (b *builder) kubernetesModule(ctx context.Context, s *step, version string)
 		if err != nil {
 			return err
 		}
-		staging, err := stagingVersions(ctx, version, src, s.note)
+		staging, missing, err := stagingVersions(ctx, version, src, s.note)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (b *builder) kubernetesModule(ctx context.Context, s *step, version string)
 		if err != nil {
 			return err
 		}
-		a := adjustments[version]
+		a := adjustments[version].without(missing)
 		if mod, err = a.adjust(mod); err != nil {
 			return err
 		}

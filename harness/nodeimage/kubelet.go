@@ -5,7 +5,9 @@ import (
 	"embed"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/mod/modfile"
@@ -74,15 +76,37 @@ type adjustment struct {
 var standIns embed.FS
 
 // standIn is built in place of a module that is not published.
-type standIn struct{ path, folder string } // of the module; below standin
+type standIn struct {
+	path   string // of the module
+	folder string // beside the generated go.mod
+	source bool   // whether it has a package, of this name and below standin; without one, a kubelet imports nothing of the module
+}
+
+// standsIn reports whether a module has a stand-in.
+func (a adjustment) standsIn(path string) bool {
+	return slices.ContainsFunc(a.standIns, func(s standIn) bool { return s.path == path })
+}
 
 // adjustments are by version.
 var adjustments = map[string]adjustment{
 	"v1.38.0-beta.0": {
 		toolchain: "go1.27.3",
 		replace:   []module.Version{{Path: "sigs.k8s.io/structured-merge-diff/v7", Version: "v7.0.0"}},
-		standIns:  []standIn{{path: "sigs.k8s.io/iptables-wrappers", folder: "iptables"}},
+		standIns: []standIn{
+			{path: "sigs.k8s.io/iptables-wrappers", folder: "iptables", source: true},
+			{path: "k8s.io/apiextensions-api", folder: "apiextensions-api"}, // the API server's
+			{path: "k8s.io/ktesting", folder: "ktesting"},                   // of tests
+		},
 	},
+}
+
+// without adds empty stand-ins for modules that cannot be had and that nothing imports.
+func (a adjustment) without(modules []string) adjustment {
+	a.standIns = slices.Clone(a.standIns)
+	for _, m := range modules {
+		a.standIns = append(a.standIns, standIn{path: m, folder: path.Base(m)})
+	}
+	return a
 }
 
 // adjust makes the changes of an adjustment to a generated go.mod. Stand-ins are expected in folders beside it.
@@ -107,17 +131,25 @@ func (a adjustment) adjust(mod []byte) ([]byte, error) {
 // writeStandIns writes the modules that stand in for others into folders of dir.
 func (a adjustment) writeStandIns(dir string) error {
 	for _, s := range a.standIns {
+		at := filepath.Join(dir, s.folder)
+		err := os.Mkdir(at, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(at, "go.mod"), []byte("module "+s.path+"\n"), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("make a stand-in for %s: %w", s.path, err)
+		}
+		if !s.source {
+			continue
+		}
 		source, err := standIns.ReadFile("standin/" + s.folder + "/" + s.folder + ".go")
 		if err != nil {
 			return err
 		}
-		at := filepath.Join(dir, s.folder, "pkg", s.folder)
+		at = filepath.Join(at, "pkg", s.folder)
 		err = os.MkdirAll(at, 0o755)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(at, s.folder+".go"), source, 0o644)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, s.folder, "go.mod"), []byte("module "+s.path+"\n"), 0o644)
 		}
 		if err != nil {
 			return fmt.Errorf("make a stand-in for %s: %w", s.path, err)

@@ -59,9 +59,12 @@ func TestAdjust(t *testing.T) {
 go 1.27.0
 
 require (
+	k8s.io/apiextensions-api v0.38.0-beta.0
 	sigs.k8s.io/iptables-wrappers v1.0.0
 	sigs.k8s.io/structured-merge-diff/v7 v7.0.1
 )
+
+replace k8s.io/apiextensions-api => k8s.io/apiextensions-api v0.38.0-beta.0
 `)
 	text, err := adjustments["v1.38.0-beta.0"].adjust(mod)
 	assert.NilError(t, err)
@@ -72,6 +75,8 @@ require (
 		replaced[r.Old.String()] = r.New.String()
 	}
 	assert.DeepEqual(t, replaced, map[string]string{
+		"k8s.io/apiextensions-api":             "./apiextensions-api",
+		"k8s.io/ktesting":                      "./ktesting",
 		"sigs.k8s.io/iptables-wrappers":        "./iptables",
 		"sigs.k8s.io/structured-merge-diff/v7": "sigs.k8s.io/structured-merge-diff/v7@v7.0.0",
 	})
@@ -92,11 +97,30 @@ func TestStandIns(t *testing.T) {
 			m, err := modfile.Parse("go.mod", text, nil)
 			assert.NilError(t, err)
 			assert.Equal(t, m.Module.Mod.Path, s.path)
+			assert.Assert(t, a.standsIn(s.path))
+			if !s.source {
+				continue
+			}
 			pkg, err := gobuild.ImportDir(filepath.Join(dir, s.folder, "pkg", s.folder), 0)
 			assert.NilError(t, err)
 			assert.Equal(t, pkg.Name, s.folder)
 		}
 	}
+}
+
+// What is missing is added to what the version needs anyway, and changes no other version.
+func TestWithout(t *testing.T) {
+	a := adjustments["v1.38.0-beta.0"]
+	more := a.without([]string{"k8s.io/sample-apiserver"})
+	assert.Equal(t, len(more.standIns), len(a.standIns)+1)
+	assert.Assert(t, more.standsIn("k8s.io/sample-apiserver"))
+	assert.Assert(t, !adjustments["v1.38.0-beta.0"].standsIn("k8s.io/sample-apiserver"))
+
+	text, err := adjustments["v1.31.14"].without([]string{"k8s.io/sample-apiserver"}).adjust([]byte("module podorder.build/kubernetes\n"))
+	assert.NilError(t, err)
+	m, err := modfile.Parse("go.mod", text, nil)
+	assert.NilError(t, err)
+	assert.Equal(t, m.Replace[0].New.Path, "./sample-apiserver")
 }
 
 // Only a version that asks for it is built with another Go than the one that runs.

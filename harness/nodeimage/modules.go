@@ -160,8 +160,12 @@ func etcdRelease(fsys fs.FS) (string, error) {
 	return "v" + string(m[1]), nil
 }
 
-// stagingVersions finds a served version for each staging module: the exact patch, else the nearest one of the same minor.
-func stagingVersions(ctx context.Context, version string, src *source, note func(string, ...any)) (map[string]string, error) {
+// examples are staging modules that only tests of Kubernetes import. For some minors no version of them is served.
+var examples = []string{"k8s.io/sample-apiserver"}
+
+// stagingVersions finds a served version for each staging module: the exact patch, else the nearest one of the same minor. Those that cannot be had and are
+// not needed either are missing.
+func stagingVersions(ctx context.Context, version string, src *source, note func(string, ...any)) (versions map[string]string, missing []string, err error) {
 	want := stagingVersion(version)
 	var modules []string
 	for _, path := range stagingModules(src.mod) {
@@ -169,22 +173,27 @@ func stagingVersions(ctx context.Context, version string, src *source, note func
 	}
 	got, err := download(ctx, goEnvOf(version), modules...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	versions := map[string]string{}
+	versions = map[string]string{}
 	for _, d := range got {
 		versions[d.Path] = want
-		if d.Error == "" {
+		if d.Error == "" || adjustments[version].standsIn(d.Path) {
 			continue
 		}
 		v, err := servedNear(ctx, goEnvOf(version), d.Path, want)
+		if err != nil && ctx.Err() == nil && slices.Contains(examples, d.Path) {
+			note("no %s near %s is served; going without", d.Path, want)
+			missing = append(missing, d.Path)
+			continue
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s@%s is not served (%s): %w", d.Path, want, firstLine(d.Error), err)
+			return nil, nil, fmt.Errorf("%s@%s is not served (%s): %w", d.Path, want, firstLine(d.Error), err)
 		}
 		note("%s %s is not served; using %s", d.Path, want, v)
 		versions[d.Path] = v
 	}
-	return versions, nil
+	return versions, missing, nil
 }
 
 // servedNear is the version of a module that is nearest to want, within its minor, and can be had.

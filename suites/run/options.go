@@ -29,6 +29,8 @@ type Options struct {
 	RaiseInotify bool
 	// Repeat is how often each case is run.
 	Repeat int
+	// Again lets a case that came out inconclusive be run once more.
+	Again bool
 	// NodeImage is the image of the nodes, in place of the one that is found
 	// or made for the version.
 	NodeImage string
@@ -57,6 +59,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Kubelets, "kubelets", "", "`versions` of kubelets, separated by commas: run every case on each of them, on a worker node of its own; -kubernetes is then the version of the control plane")
 	fs.BoolVar(&o.RaiseInotify, "raise-inotify", false, "as root, raise fs.inotify.max_user_instances for the run where more nodes take it, and put it back")
 	fs.IntVar(&o.Repeat, "repeat", 1, "run every case `n` times")
+	fs.BoolVar(&o.Again, "again", true, "run a case that came out inconclusive once more; not with -repeat")
 	fs.StringVar(&o.NodeImage, "node-image", "", "`image` of the nodes, in place of the one that is found or made for the version")
 	fs.BoolVar(&o.Keep, "keep", false, "leave the cluster in place for the next run; in a cluster that exists, leave the namespaces of the cases")
 	fs.StringVar(&o.Artifacts, "artifacts", "artifacts", "`folder` for everything that is written; a relative path starts at the root of the repository")

@@ -26,6 +26,9 @@ type Result struct {
 	// Trace is the path of the trace, relative to the folder of the artifacts;
 	// empty where none was saved.
 	Trace string
+	// First is why a first run of the case was inconclusive, so that this is the
+	// second; empty where the case ran once.
+	First string
 	// Runs are what became of each run of a repeated case, whose own result is
 	// the worst of them; nil for a case that ran once.
 	Runs []Result
@@ -89,6 +92,9 @@ func (r Result) what() string {
 		return strings.Join(v.Unmodelled, ", ")
 	}
 	reason, _, _ := strings.Cut(v.Reason, "\n")
+	if reason == "" && r.First != "" {
+		reason = "second run; the first was inconclusive: " + r.First
+	}
 	const most = 100
 	if r := []rune(reason); len(r) > most {
 		return string(r[:most]) + "…"
@@ -533,6 +539,7 @@ type jsonResult struct {
 	Skipped string  `json:"skipped,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
 	Trace   string  `json:"trace,omitempty"`
+	First   string  `json:"first,omitempty"`
 	// Same and Of say of a repeated case how many of its runs ended with its
 	// verdict.
 	Same    int                `json:"same,omitempty"`
@@ -542,7 +549,7 @@ type jsonResult struct {
 }
 
 func (r Result) json() jsonResult {
-	j := jsonResult{Case: r.Case, Kubelet: r.Kubelet, Seconds: r.Took.Seconds(), Skipped: r.Skipped, Reason: r.Verdict.Reason, Trace: r.Trace}
+	j := jsonResult{Case: r.Case, Kubelet: r.Kubelet, Seconds: r.Took.Seconds(), Skipped: r.Skipped, Reason: r.Verdict.Reason, Trace: r.Trace, First: r.First}
 	if r.Skipped == "" {
 		j.Verdict = &r.Verdict
 	}

@@ -233,3 +233,35 @@ func TestTitle(t *testing.T) {
 	}
 	assert.Equal(t, fmt.Sprint(groupOf("hooks/poststart-blocks")), "hooks")
 }
+
+// TestSecondRun: only a case that showed nothing is run once more; what the first
+// run recorded stays, and the result tells of it.
+func TestSecondRun(t *testing.T) {
+	runs := 0
+	s, printed := suiteFor(t, func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
+		lines := ordered
+		if runs++; runs == 1 {
+			lines = ordered[:4]
+		}
+		return saved(t, recording(lines...), nil, nil)(ctx, c, node, dir)
+	})
+	s.options.Again = true
+	c := caseByID(t, startup)
+	first := s.settle(t.Context(), c, "v1.37.2", "n", 0)
+	assert.Equal(t, first.Verdict.Outcome, reference.Inconclusive)
+	assert.Assert(t, s.once(first))
+	res := s.secondRun(t.Context(), c, "v1.37.2", "n", first)
+	assert.Equal(t, res.Verdict.Outcome, reference.Pass, res.Verdict.Text())
+	assert.Equal(t, res.First, first.Verdict.Reason)
+	assert.Check(t, is.Contains(res.what(), "second run"))
+	assert.Check(t, is.Contains(printed.String(), "run once more"))
+	for _, dir := range []string{"startup-sequence", "startup-sequence.first"} {
+		_, err := os.Stat(filepath.Join(s.artifacts, "v1.37.2", "article", dir, "verdict.json"))
+		assert.NilError(t, err)
+	}
+
+	assert.Assert(t, !s.once(res), "a pass stands")
+	assert.Assert(t, !s.once(Result{Verdict: reference.Verdict{Outcome: reference.Violation}}), "a violation stands")
+	s.options.Again = false
+	assert.Assert(t, !s.once(first))
+}

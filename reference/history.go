@@ -48,6 +48,10 @@ type seen struct {
 	// first probe of any kind.
 	started, ready, failing, probed int32
 	readinessLast, startupLast      int32
+	// passed is the first readiness or liveness probe behind a successful
+	// startup probe: the kubelet has taken that success in. The line of a
+	// success alone may be of a probe that took longer than its time-out.
+	passed int32
 	hookCode, mainCode              int32
 }
 
@@ -139,6 +143,9 @@ func (h *history) record(run int32, l *trace.Line, n int) {
 		// well as from one that succeeded.
 		ok, bad := l.Mark.N <= 0, l.Mark.Kind != trace.End || l.Mark.N != 0
 		mark(&x.probed)
+		if x.started != 0 && l.Actor != trace.StartupProbe {
+			mark(&x.passed)
+		}
 		if bad && l.Actor != trace.ReadinessProbe {
 			mark(&x.failing)
 		}

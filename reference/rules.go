@@ -300,7 +300,7 @@ var rules = []Rule{
 	},
 	{
 		Slug: ruleStartupStops, Level: Must, Basis: Implementation, From: "R53",
-		Says:     "The startup probe of an instance is not run again once it has succeeded.",
+		Says:     "The startup probe of an instance is not run again once the kubelet has taken its success in, which the first readiness or liveness probe shows.",
 		Source:   "pkg/kubelet/prober/worker.go (doProbe)",
 		Versions: ">=1.32",
 	},

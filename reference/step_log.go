@@ -163,8 +163,8 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	if l.Actor != trace.StartupProbe && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && x.started == 0 && !r.ev.logGap {
 		return nil, because(deny(ruleStartupGates), "no startup probe of this instance has succeeded by then")
 	}
-	if l.Actor == trace.StartupProbe && x.started != 0 && r.k.startupProbeStops() && !r.cutOff(x.started, n) {
-		return nil, deny(ruleStartupStops, cause{x.started, ruleStartupStops})
+	if l.Actor == trace.StartupProbe && x.passed != 0 && r.k.startupProbeStops() && !r.cutOff(x.passed, n) {
+		return nil, deny(ruleStartupStops, cause{x.started, ruleStartupStops}, cause{x.passed, ruleStartupGates})
 	}
 	if d := r.tooEarly(i, n); d != nil {
 		return nil, d

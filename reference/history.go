@@ -51,8 +51,8 @@ type seen struct {
 	// passed is the first readiness or liveness probe behind a successful
 	// startup probe: the kubelet has taken that success in. The line of a
 	// success alone may be of a probe that took longer than its time-out.
-	passed int32
-	hookCode, mainCode              int32
+	passed             int32
+	hookCode, mainCode int32
 }
 
 // stage counts the Events that one start records, in their order.

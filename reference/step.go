@@ -114,9 +114,25 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 	if s.ending.known() {
 		for a := range next {
 			r.settle(&next[a], i, n, ruleTermAfterSync)
+			r.hadStopped(&next[a], i)
 		}
 	}
 	return next, nil
+}
+
+// hadStopped: a container that shows only after a sidecar before it got TERM
+// with grace left had stopped by then.
+func (r *reading) hadStopped(s *state, i int) {
+	rule := ruleSidecarsReverse
+	if i >= r.p.inits {
+		rule = ruleSidecarsLast
+	}
+	for j := range min(i, r.p.inits) {
+		x := r.seenOf(s, j)
+		if c := &s.c[i]; r.p.containers[j].role == sidecar && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, int(x.term)-1) {
+			c.gone = cause{x.term, rule}
+		}
+	}
 }
 
 // unseenFirst starts instance run of container i in a round in which none was

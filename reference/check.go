@@ -133,11 +133,28 @@ func (r *reading) advance(n int, o *observation) *denial {
 		}
 	}
 	if len(next) == 0 {
-		return first
+		if r.next || !r.mayBeNext(o) {
+			return first
+		}
+		// The line has no number, and the instance seen so far cannot have
+		// written it: it is of the next one.
+		r.next = true
+		if r.advance(n, o) != nil {
+			r.next = false
+			return first
+		}
+		r.next = false
+		return nil
 	}
 	r.states, r.spare = next, r.states
 	r.record(n)
 	return nil
+}
+
+// mayBeNext reports whether a line may be of the instance after the one to which
+// it was taken to belong.
+func (r *reading) mayBeNext(o *observation) bool {
+	return o.isLog && o.log.Run == trace.NoRun && r.h[o.c].newest().run >= 0 && r.runOf(o.c, &o.log) < r.ev.runs[o.c]
 }
 
 func contains(states []state, s *state) bool {

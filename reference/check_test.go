@@ -279,6 +279,23 @@ func TestKnownIssue(t *testing.T) {
 	}
 }
 
+// Lines without numbers are of the only instance that can have written them:
+// once a restart is shown, a hook that had ended is that of the next instance.
+func TestUnnumberedRestart(t *testing.T) {
+	pod := parsePodScript(t, "container1 postStart liveness\ncontainer2\n")
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	const log = "did apply\ncontainer1 / main\ncontainer1 / post start hook\ncontainer2 / main\ncontainer1 / main\ncontainer1 / post start hook\ncontainer1 / main\n"
+	tr, _ := parseTraceScript(t, pod, "v1.37.2", log+"pod Running container1=running,ready,run1 container2=running,ready\n")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+	// No restart is assumed that nothing shows.
+	tr, _ = parseTraceScript(t, pod, "v1.37.2", log+"pod Running container1=running,ready container2=running,ready\n")
+	v = reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Violation)
+	assert.Equal(t, v.Rule, "hooks/poststart-blocks-next")
+}
+
 // A listed issue that always shows and did not makes a pass fixed, which is not
 // green; one that shows by chance does not.
 func TestDue(t *testing.T) {

@@ -31,6 +31,9 @@ type reading struct {
 	// now is the observation that is being taken, and n its index.
 	now *observation
 	n   int
+	// next: a line without a number is of the instance after the one that it
+	// seems to be of.
+	next bool
 	// one and spare are buffers, so that a line which changes nothing costs no
 	// memory.
 	one   [1]state

@@ -52,10 +52,14 @@ func (r *reading) runOf(i int, l *trace.Line) int32 {
 		return 0
 	}
 	over := h.over >= x.run || l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
-	if over && x.run < r.ev.runs[i] {
-		return x.run + 1
+	run := x.run
+	if over && run < r.ev.runs[i] {
+		run++
 	}
-	return x.run
+	if r.next && run < r.ev.runs[i] {
+		run++
+	}
+	return run
 }
 
 // write takes the line as one of the newest instance of container i.

@@ -255,7 +255,8 @@ func room(l limits) (short, long, perNode int) {
 	return short, long, perNode
 }
 
-// Measured on two cores: with more, the run takes no less time.
+// A guess that keeps two cores busy; it was never measured on a machine without
+// other work.
 const (
 	shortPerCPU, shortLeast = 6, 4
 	longPerCPU, longLeast   = 8, 8

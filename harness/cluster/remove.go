@@ -99,9 +99,29 @@ func remove(ctx context.Context, rt Runtime, cluster string) error {
 			}
 		}
 	}
-	vs, err := volumes(ctx, rt)
+	mine, err := volumesOf(ctx, rt, cluster)
 	if err != nil {
 		return err
+	}
+	if len(mine) > 0 {
+		if _, err := output(rt.Command(ctx, append([]string{"volume", "rm", "-f"}, mine...)...)); err != nil {
+			// As with the containers; one that was gone may have kept others from being removed.
+			for _, v := range mine {
+				_, _ = output(rt.Command(ctx, "volume", "rm", "-f", v))
+			}
+			if left, e := volumesOf(ctx, rt, cluster); e != nil || len(left) > 0 {
+				return fmt.Errorf("removing the volumes of cluster %s: %w", cluster, err)
+			}
+		}
+	}
+	return nil
+}
+
+// volumesOf returns the volumes of the nodes of one cluster.
+func volumesOf(ctx context.Context, rt Runtime, cluster string) ([]string, error) {
+	vs, err := volumes(ctx, rt)
+	if err != nil {
+		return nil, err
 	}
 	var mine []string
 	for _, v := range vs {
@@ -109,12 +129,7 @@ func remove(ctx context.Context, rt Runtime, cluster string) error {
 			mine = append(mine, v.name)
 		}
 	}
-	if len(mine) > 0 {
-		if _, err := output(rt.Command(ctx, append([]string{"volume", "rm", "-f"}, mine...)...)); err != nil {
-			return fmt.Errorf("removing the volumes of cluster %s: %w", cluster, err)
-		}
-	}
-	return nil
+	return mine, nil
 }
 
 // networkName is that of the network of all clusters of podorder on this machine. kind's own would be shared with other clusters, and so could

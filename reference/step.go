@@ -643,9 +643,10 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byHook:
-		// A hook that died left no line. Events would tell of it, where there
-		// are any.
-		died := x.hookEnd == 0 && r.logOnly
+		// A hook that died, or that nobody answered, has left no end, and its
+		// A hook that died, or that nobody answered, has left no end, and its
+		// Event may be lost. What it writes behind this is refused.
+		died := x.hookEnd == 0 && !s.c[i].returned.known()
 		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 {
 			return nil, nil
 		}
@@ -745,7 +746,9 @@ func (r *reading) finished(s *state, i int) bool {
 		return x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && x.mainCode == 0
 	}
 	for j := range r.p.inits {
-		if x := r.seenOf(s, j); r.p.containers[j].role == initContainer && r.p.containers[j].policy == corev1.RestartPolicyNever && x.mainEnd != 0 && x.mainCode != 0 {
+		spec, c, x := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
+		died := x.mainEnd == 0 && !c.fresh && !c.done.known() && r.h[j].over >= c.run
+		if spec.role == initContainer && spec.policy == corev1.RestartPolicyNever && (died || x.mainEnd != 0 && x.mainCode != 0) {
 			return true
 		}
 	}

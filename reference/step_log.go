@@ -206,12 +206,11 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 }
 
 // asksOldInstance reports whether a probe may be one that was meant for the
-// instance before: where a container is restarted in the sync that killed it,
-// the status shows the old instance until the hook of the new one has ended,
-// and a readiness probe over the network reaches the new one.
+// instance before: until the hook of a restarted instance has ended and a status
+// shows it, a readiness or liveness probe over the network reaches the new one.
 func (r *reading) asksOldInstance(s *state, i int, a trace.Actor) bool {
 	c := &s.c[i]
-	return a == trace.ReadinessProbe && r.p.containers[i].readiness.network && c.run > 0 && !c.first && !c.returned.known() && (r.ev.probeFailed[i] || r.ev.changed)
+	return a != trace.StartupProbe && r.p.containers[i].probe(a).network && c.run > 0 && !c.first && !c.returned.known()
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

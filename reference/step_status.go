@@ -443,7 +443,7 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case v.initsOpen > 0 || v.initsFailed > 0:
 		// Every regular container was started before, and an init container
 		// has not ended: its status was lost, and what it was is not known.
-		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending}
+		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodFailed}
 	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars:
 		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, final}
 	case v.running > 0 && v.stopped == r.p.regulars && r.p.inits > 0 && !v.restartable:

@@ -644,7 +644,6 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		return next, d
 	case byHook:
 		// A hook that died, or that nobody answered, has left no end, and its
-		// A hook that died, or that nobody answered, has left no end, and its
 		// Event may be lost. What it writes behind this is refused.
 		died := x.hookEnd == 0 && !s.c[i].returned.known()
 		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 {
@@ -680,7 +679,9 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 	if s.ending.known() {
 		return []state{s.clone()}, nil
 	}
-	asked := r.ev.endsAnyTime || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+	// Where nothing is started again, a lost sandbox is the end of the Pod.
+	lost := r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
+	asked := r.ev.endsAnyTime || lost || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
 	if !asked && !r.finished(&s, i) {
 		return nil, nil
 	}

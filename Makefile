@@ -52,6 +52,10 @@ lint: ## check formatting, go vet, staticcheck and the workflows
 	$(GO) tool staticcheck ./...
 	$(GO) tool actionlint
 
+.PHONY: search
+search: ## let the simulator look for runs that the model refuses (SEED=n, CHECKS=n)
+	$(GO) test ./reference/simulator -run AnyPod -count=1 -timeout 30m -rapid.seed=$(or $(SEED),$(shell date +%s)) -rapid.checks=$(or $(CHECKS),5000)
+
 .PHONY: fmt
 fmt: ## format every Go file
 	gofmt -w .

@@ -186,7 +186,7 @@ func (b *builder) stepModule(ctx context.Context, base string) (err error) {
 	if err != nil {
 		return fmt.Errorf("ask for the version of Go: %w", err)
 	}
-	b.compiler = string(out) + compilerFlags
+	b.compiler = string(out) + strings.Join(compilerFlags(), " ")
 	b.keysSet("module", keyOf(module, b.compiler))
 	b.keysSet("base", keyOf(baseModule, b.compiler))
 	return nil
@@ -221,9 +221,35 @@ func (b *builder) kubernetesModule(ctx context.Context, s *step, version string)
 	})
 }
 
-// compilerFlags leave out the tables for debuggers, which the linker would drop anyway. Every build must have the same: they are part of what the compiler's
-// cache knows a package by.
-const compilerFlags = "-gcflags=all=-dwarf=false"
+// plainPackages are the bulk that is mostly generated, or that only the command lines use: a third of the code and nothing that is hot. They are compiled
+// without inlining, which takes a quarter less time; what they do stays the same.
+var plainPackages = []string{
+	"k8s.io/api/...",
+	"k8s.io/apiextensions-apiserver/...",
+	"k8s.io/client-go/applyconfigurations/...",
+	"k8s.io/client-go/informers/...",
+	"k8s.io/client-go/kubernetes/...",
+	"k8s.io/client-go/listers/...",
+	"k8s.io/kube-aggregator/...",
+	"k8s.io/kubectl/...",
+	"k8s.io/kubernetes/cmd/kubeadm/...",
+	"k8s.io/kubernetes/pkg/apis/...",
+	"k8s.io/kubernetes/pkg/generated/...",
+	"github.com/google/gnostic-models/...",
+	"go.opentelemetry.io/otel/...",
+	"sigs.k8s.io/kustomize/...",
+}
+
+// compilerFlags are those of every build: they are part of what the compiler's cache knows a package by, and the builds share most packages. They leave out
+// the tables for debuggers, which the linker would drop anyway, and let each package be compiled by one thread, as there is always another package to compile.
+func compilerFlags() []string {
+	const all = "-dwarf=false -c=1"
+	flags := []string{"-gcflags=all=" + all}
+	for _, p := range plainPackages {
+		flags = append(flags, "-gcflags="+p+"="+all+" -l")
+	}
+	return flags
+}
 
 // goBuild compiles packages of the module in dir into bin and says now and then how far it is.
 func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []string, args ...string) error {
@@ -255,7 +281,7 @@ func (b *builder) goBuild(ctx context.Context, s *step, dir, bin string, env []s
 		return fmt.Errorf("make a working folder: %w", err)
 	}
 	env = append(env, "GOTMPDIR="+tmp)
-	args = append([]string{"build", "-v", "-mod=mod", "-trimpath", compilerFlags, "-o", bin + "/"}, args...)
+	args = slices.Concat([]string{"build", "-v", "-mod=mod", "-trimpath"}, compilerFlags(), []string{"-o", bin + "/"}, args)
 	_, err := run(ctx, dir, slices.Concat(env, goEnv, compilerEnv(memory())), count, "go", args...)
 	return err
 }

@@ -204,6 +204,9 @@ func disturbs(c fixtures.Case) bool {
 // best hint of how long it takes.
 const longPatience = 90 // seconds
 
+// removal is the grace period that Pods of a workload have where they ask for none, in seconds.
+const removal = 30
+
 // patience returns what a case asks for in all and for the most patient step, in
 // seconds.
 func patience(c fixtures.Case) (all, most int) {
@@ -211,6 +214,9 @@ func patience(c fixtures.Case) (all, most int) {
 		if s.Await != nil {
 			n := int(s.Await.Within.Seconds())
 			all, most = all+n, max(most, n)
+		}
+		if s.Act != nil && s.Act.Name == trace.ActRemove {
+			all += removal
 		}
 	}
 	return all, most

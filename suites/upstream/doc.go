@@ -9,9 +9,10 @@
 //
 // A case covers a relation if its Pod brings about what the test brings about, and a
 // kubelet that breaks what the test asserts is refused by the judge, or leaves the case
-// without a witness. Policies count: a test of a Pod with restartPolicy OnFailure is
-// not covered by the same Pod with Always. What a test asserts besides, of no weight for its
-// relation, and which no case holds against a kubelet, stands behind "but".
+// without a witness. Cases that show what the test asserts, and would accept the opposite as
+// well, cover nothing: the reason "free" names them. Where tests differ in the restartPolicy of
+// their Pods alone, each takes a case with that policy. What a test asserts beside its
+// relation, and no case holds against a kubelet, stands behind "but".
 //
 // # Which tests
 //

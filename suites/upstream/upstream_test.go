@@ -174,7 +174,7 @@ func difference(file string, table, sources []string) []string {
 	without := func(a, b []string) []string {
 		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 	}
-	if missing := without(sources, table); missing != nil && len(missing) > 0 {
+	if missing := without(sources, table); len(missing) > 0 {
 		out = append(out, fmt.Sprintf("relations.txt lacks %d tests of %s; add, each at its place,\n\n%s", len(missing), file, paste(missing)))
 	}
 	if extra := without(table, sources); len(extra) > 0 {

@@ -68,6 +68,10 @@ update: ## write the allowed orders of the cases (fixtures/*/*/allowed.txt) anew
 list: ## list the cases
 	@$(GO) test -C suites -count=1 $(if $(CASES),-cases='$(CASES)') -args -list
 
+.PHONY: upstream
+upstream: ## compare the table of upstream tests with the sources of Kubernetes (KUBERNETES)
+	$(GO) test -count=1 ./suites/upstream $(if $(KUBERNETES),-args -kubernetes=$(KUBERNETES))
+
 .PHONY: bench
 bench: ## run the benchmarks that need no cluster
 	$(GO) test -run='^$$' -bench=. -benchmem ./reference/...

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/suites/upstream"
 )
 
 // figure is how much of something is covered.
@@ -26,6 +27,9 @@ func list(cases, all []fixtures.Case) string {
 		fmt.Fprintf(&b, "    rules    %s\n", strings.Join(c.Rules, " "))
 		if l := kinds(c); l != "" {
 			fmt.Fprintf(&b, "    labels   %s\n", l)
+		}
+		if n := upstream.Relations().CoveredBy(c.ID); n > 0 {
+			fmt.Fprintf(&b, "    upstream %s\n", plural(n, "relation"))
 		}
 	}
 	fmt.Fprintf(&b, "\n%d cases", len(cases))
@@ -62,10 +66,26 @@ func coverage(cases []fixtures.Case) []figure {
 			}
 		}
 	}
-	return []figure{rules}
+	var ids []string
+	for _, c := range cases {
+		ids = append(ids, c.ID)
+	}
+	table := upstream.Relations()
+	var relations figure
+	relations.covered, relations.all = table.Count(ids)
+	relations.what = fmt.Sprintf("order relations of the Kubernetes node suite (%s) are covered by a case; suites/upstream/relations.txt says why the others are not", table.Kubernetes)
+	return []figure{rules, relations}
 }
 
 // named reports whether a case names a rule.
 func named(cases []fixtures.Case, slug string) bool {
 	return slices.ContainsFunc(cases, func(c fixtures.Case) bool { return slices.Contains(c.Rules, slug) })
+}
+
+// plural is a number of things.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

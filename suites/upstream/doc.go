@@ -1,0 +1,36 @@
+// Package upstream relates the tests of Kubernetes' own node suite that concern
+// order to the cases of podorder: for each test the case that covers it, or the
+// reason why none does. The table is relations.txt.
+//
+// A relation is one such test, named by the texts of its Describe, Context, When and
+// It, joined by " > ". Nothing else of Kubernetes' sources is in the table.
+//
+// # What counts as covered
+//
+// A case covers a relation if its Pod brings about what the test brings about, and a
+// kubelet that breaks what the test asserts is refused by the judge, or leaves the case
+// without a witness. Cases that show what the test asserts, and would accept the opposite as
+// well, cover nothing: the reason "free" names them. Where tests differ in the restartPolicy of
+// their Pods alone, each takes a case with that policy. What a test asserts beside its
+// relation, and no case holds against a kubelet, stands behind "but".
+//
+// # Which tests
+//
+// The files that concern the order of starts, hooks, probes, restarts and stops within
+// one Pod, and the status that shows it, are listed with all of their tests. Those of their tests
+// that concern something else are marked so, and count for nothing. Every other file of the node suite
+// (test/e2e_node, test/e2e/common/node, test/e2e/node) is set aside with what it is about.
+//
+// # How it is kept complete
+//
+// Each file has a pin, the number of its tests and a digest over their names, so that the table cannot lose
+// one unnoticed. TestComplete reads the sources of the version that the table names, in both
+// directions: a test or a file that the table lacks, or has too much, is an error
+// with the lines to paste. It needs the module k8s.io/kubernetes, which it gets with
+// the go command; only "go test -short" leaves it out.
+//
+// Left out on purpose: parameters of table tests in subtrees, which no listed file has, and any
+// reading of what a test does. Whether a case covers a test is for a reviewer to say.
+//
+// Start at [Relations]; relations.txt says how it is written.
+package upstream

@@ -1,0 +1,406 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/nodeimage"
+)
+
+// With -kubernetes the table is compared with another version, which lists what
+// there is to be done when it is raised.
+var kubernetes = flag.String("kubernetes", "", "compare the table with the sources of this `version` of Kubernetes, in place of its own")
+
+// roots are the folders of the node suite.
+var roots = []string{"test/e2e_node", "test/e2e/common/node", "test/e2e/node"}
+
+func TestTable(t *testing.T) {
+	table, err := parse(text)
+	assert.NilError(t, err)
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	var ids []string
+	for _, c := range cases {
+		ids = append(ids, c.ID)
+	}
+	for _, f := range table.Files {
+		for _, x := range f.Tests {
+			for _, id := range x.Cases {
+				assert.Check(t, slices.Contains(ids, id), "%s, %s: there is no case %s", f.Path, x.Name, id)
+			}
+		}
+	}
+	i := slices.IndexFunc(table.Files, func(f File) bool { return f.Path == "test/e2e_node/container_lifecycle_test.go" })
+	assert.Assert(t, i >= 0, "the container lifecycle file is not in the table")
+	assert.Equal(t, len(table.Files[i].Tests), 156)
+	for _, f := range table.Files {
+		all := 0
+		for _, x := range f.Tests {
+			if x.Other == "" {
+				all++
+			}
+		}
+		assert.Check(t, all > 0, "no test of %s concerns order; set it aside", f.Path)
+	}
+	assert.Check(t, is.Equal(table.Kubernetes, nodeimage.Default), "raise the table together with the default version; CONTRIBUTING.md says how")
+
+	// The README has the figure as well.
+	covered, all := table.Count(ids)
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	assert.NilError(t, err)
+	flat := strings.Join(strings.Fields(string(readme)), " ")
+	for _, want := range []string{fmt.Sprintf("%d of %d are covered", covered, all), "at " + table.Kubernetes + ", with all 156"} {
+		assert.Check(t, strings.Contains(flat, want), "README.md does not say %q", want)
+	}
+}
+
+// TestComplete compares the table with the sources, in both directions.
+func TestComplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the sources of Kubernetes, which -short leaves out; the pins of the table still hold")
+	}
+	table := Relations()
+	version := table.Kubernetes
+	if *kubernetes != "" {
+		version = *kubernetes
+	}
+	dir, err := download(t.Context(), version)
+	if err != nil {
+		t.Fatalf("%v\nThe table cannot be compared with the sources. Let the go command reach a module proxy, or leave this test out with -short.", err)
+	}
+	sources, err := read(os.DirFS(dir), roots)
+	assert.NilError(t, err)
+	assert.Assert(t, len(sources) > 50, "only %d files with tests were found in %s", len(sources), dir)
+	for _, complaint := range compare(table, sources) {
+		t.Errorf("%s: %s", version, complaint)
+	}
+}
+
+// download returns the folder of the module k8s.io/kubernetes.
+func download(ctx context.Context, version string) (string, error) {
+	module := "k8s.io/kubernetes@" + version
+	// Outside any module, so that no go.mod has a say.
+	dir, err := os.MkdirTemp("", "podorder-upstream-")
+	if err != nil {
+		return "", fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	// A newer Kubernetes may ask for a newer Go, even to be read.
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOTOOLCHAIN=auto")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var got struct{ Dir, Error string }
+	if bad := json.Unmarshal(out, &got); bad == nil && got.Error != "" {
+		return "", fmt.Errorf("download %s: %s", module, got.Error)
+	}
+	if err != nil {
+		return "", fmt.Errorf("download %s: %w\n%s", module, err, &stderr)
+	}
+	if got.Dir == "" {
+		return "", fmt.Errorf("download %s: go mod download named no folder", module)
+	}
+	return got.Dir, nil
+}
+
+// source is a file with tests, or one whose tests are not understood.
+type source struct {
+	tests []string
+	err   error
+}
+
+// read reads the files with tests below folders.
+func read(module fs.FS, folders []string) (map[string]source, error) {
+	found := map[string]source{}
+	for _, folder := range folders {
+		err := fs.WalkDir(module, folder, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
+				return err
+			}
+			src, err := fs.ReadFile(module, file)
+			if err != nil {
+				return err
+			}
+			if tests, err := Tests(file, src); err != nil || len(tests) > 0 {
+				found[file] = source{tests, err}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the tests below %s: %w", folder, err)
+		}
+	}
+	return found, nil
+}
+
+// compare says what the table lacks and what it has too much, each with what to do.
+func compare(table *Table, sources map[string]source) []string {
+	var out []string
+	for _, f := range table.Files {
+		src, ok := sources[f.Path]
+		switch {
+		case !ok:
+			out = append(out, fmt.Sprintf("%s has no tests any more, or is gone; remove it from relations.txt", f.Path))
+		case src.err != nil:
+			out = append(out, src.err.Error())
+		default:
+			out = append(out, difference(f.Path, f.Names(), src.tests)...)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(table.Aside)) {
+		if _, ok := sources[file]; !ok {
+			out = append(out, fmt.Sprintf("%s has no tests any more, or is gone; remove it from what relations.txt sets aside", file))
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(sources)) {
+		if table.Aside[file] == "" && !slices.ContainsFunc(table.Files, func(f File) bool { return f.Path == file }) {
+			lines := "file " + file + "\npin " + PinOf(sources[file].tests) + "\n" + paste(sources[file].tests)
+			out = append(out, fmt.Sprintf("%s is not in relations.txt; set it aside, or add\n\n%s", file, lines))
+		}
+	}
+	return out
+}
+
+func difference(file string, table, sources []string) []string {
+	var out []string
+	without := func(a, b []string) []string {
+		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+	}
+	if missing := without(sources, table); len(missing) > 0 {
+		out = append(out, fmt.Sprintf("relations.txt lacks %d tests of %s; add, each at its place,\n\n%s", len(missing), file, paste(missing)))
+	}
+	if extra := without(table, sources); len(extra) > 0 {
+		out = append(out, fmt.Sprintf("%s has no such tests; remove from relations.txt\n\n%s", file, paste(extra)))
+	}
+	if len(out) == 0 && !slices.Equal(table, sources) {
+		out = append(out, fmt.Sprintf("relations.txt has the tests of %s in another order; write them as\n\n%s", file, paste(sources)))
+	}
+	return out
+}
+
+// paste writes tests as relations.txt has them.
+func paste(tests []string) string {
+	var b strings.Builder
+	last := ""
+	for _, name := range tests {
+		chain, test := "", name
+		if i := strings.LastIndex(name, Separator); i >= 0 {
+			chain, test = name[:i], name[i+len(Separator):]
+		}
+		if chain != last {
+			fmt.Fprintf(&b, "in %s\n", chain)
+		}
+		last = chain
+		fmt.Fprintf(&b, "- %s\n", test)
+	}
+	return b.String()
+}
+
+// good is a small table; its tests have the pin that good says.
+var good = `# A comment.
+kubernetes v1.37.2
+why gap No case yet.
+
+file a_test.go
+pin ` + PinOf([]string{"A > B > one", "A > B > two", "A > three"}) + `
+
+in A > B
+- one
+  by sidecar/stops-last hooks/poststart-blocks
+  but the exit code
+- two
+  not gap: the image changes
+
+in A
+- three
+  other secrets
+
+aside folder security and the like: b_test.go c_test.go
+`
+
+func TestParse(t *testing.T) {
+	table, err := parse(good)
+	assert.NilError(t, err)
+	assert.Equal(t, table.Kubernetes, "v1.37.2")
+	assert.DeepEqual(t, table.Files[0].Tests, []Test{
+		{Name: "A > B > one", Cases: []string{"hooks/poststart-blocks", "sidecar/stops-last"}, But: "the exit code"},
+		{Name: "A > B > two", Why: "gap", Note: "the image changes"},
+		{Name: "A > three", Other: "secrets"},
+	})
+	assert.DeepEqual(t, table.Aside, map[string]string{"folder/b_test.go": "security and the like", "folder/c_test.go": "security and the like"})
+
+	covered, all := table.Count([]string{"hooks/poststart-blocks", "sidecar/stops-last"})
+	assert.Equal(t, covered, 1)
+	assert.Equal(t, all, 2)
+	covered, _ = table.Count([]string{"hooks/poststart-blocks"})
+	assert.Equal(t, covered, 0, "one of two cases covers nothing alone")
+	assert.Equal(t, table.CoveredBy("sidecar/stops-last"), 1)
+	assert.Equal(t, table.CoveredBy("sidecar/reverse-order"), 0)
+}
+
+func TestParseErrors(t *testing.T) {
+	tests := []struct{ name, old, new, want string }{
+		{"a test is lost", "- two\n  not gap: the image changes\n", "", "relations.txt:17: a_test.go has tests that do not fit its pin; if they are right, write: pin 2 sha256:"},
+		{"a test is renamed", "- two", "- too", "do not fit its pin"},
+		{"two tests are swapped", "- two", "- one", "relations.txt:12: the same test stands in line 9"},
+		{"nothing is said of a test", "  not gap: the image changes\n", "", `nothing is said of the test before this line, "A > B > two"`},
+		{"nothing is said of the last test", "  other secrets\n", "", `nothing is said of the test before this line, "A > three"`},
+		{"too much is said of a test", "  but the exit code", "  other files", "a test has one of by, not and other"},
+		{"a remark on a test that is not covered", "  other secrets", "  other secrets\n  but files", "but stands behind by, once"},
+		{"an unknown reason", "not gap: the", "not gab: the", `"gab" is no kind of reason; they are gap`},
+		{"a reason of no test", "why gap No case yet.", "why gap No case yet.\nwhy proxy Injected.", "no test has the reason proxy"},
+		{"a reason without a sentence", "why gap No case yet.", "why gap", "a kind of reason, which is new, and a sentence"},
+		{"a case twice", "by sidecar/stops-last hooks/poststart-blocks", "by sidecar/stops-last sidecar/stops-last", "a case is named twice"},
+		{"a file twice", "aside folder security and the like: b_test.go c_test.go", "aside . security: a_test.go", "a_test.go is in the table twice"},
+		{"a file aside twice", "b_test.go c_test.go", "b_test.go b_test.go", "folder/b_test.go is in the table twice"},
+		{"files without a subject", "security and the like: b_test.go", "b_test.go", "what its files are about, a colon and the files"},
+		{"no version", "kubernetes v1.37.2\n", "", "no version"},
+		{"a bad version", "v1.37.2", "1.37", `"1.37" is not the one version`},
+		{"an unknown word", "in A\n", "at A\n", `"at" begins no line`},
+		{"an empty test", "- three", "-", `nothing behind "-"`},
+		{"trailing space", "- three", "- three ", "space at the end of the line"},
+		{"a remark before any test", "in A > B\n", "in A > B\n  by hooks/poststart-blocks\n", "no test stands before this line"},
+		{"a pin twice", "\nin A > B", "\npin 1\nin A > B", "a pin stands behind a file, once"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			spoilt := strings.Replace(good, tt.old, tt.new, 1)
+			assert.Assert(t, spoilt != good)
+			_, err := parse(spoilt)
+			assert.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+func TestTests(t *testing.T) {
+	const src = `package p
+
+var _ = SIGDescribe("Files", feature.Slow, framework.WithSerial(), "[Linux]", func() {
+	f := framework.New("files")
+	ginkgo.When("a file is made", func() {
+		ginkgo.It("has a name", func(ctx context.Context) { check(It("is no test")) })
+		f.It("has a "+"size", f.WithSlow(), check(f, true))
+		framework.ConformanceIt(` + "`has \"quotes\"`" + `, f.WithNodeConformance(), func(ctx context.Context) {})
+		for _, mode := range modes {
+			ginkgo.It(fmt.Sprintf("has mode %s", mode.name), func() {})
+			ginkgo.It(mode.name+"", func() {})
+			ginkgo.It("of "+string(mode), func() {})
+		}
+		ginkgo.PIt("is pending", func() {})
+	})
+	f.Context("", func() {
+		ginkgo.DescribeTable("is removed", func(by string) {},
+			ginkgo.Entry("by hand", "hand"),
+			ginkgo.Entry(nil, "cron"),
+		)
+	})
+	other(It, "nothing")
+})
+
+var _ = SIGDescribe(feature.Slow, func() {
+	ginkgo.It("stands alone", func() {})
+})
+
+var SIGDescribe = framework.SIGDescribe("node")
+
+func checks(name string) {
+	ginkgo.Describe("a check", func() { ginkgo.It("of "+name, func() {}) })
+	ginkgo.It(name, func() {})
+}
+`
+	got, err := Tests("x_test.go", []byte(src))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, []string{
+		"Files [Linux] > a file is made > has a name",
+		"Files [Linux] > a file is made > has a size",
+		`Files [Linux] > a file is made > has "quotes"`,
+		`Files [Linux] > a file is made > {fmt.Sprintf("has mode %s", mode.name)}`,
+		"Files [Linux] > a file is made > {mode.name}",
+		`Files [Linux] > a file is made > {"of " + string(mode)}`,
+		"Files [Linux] > a file is made > is pending",
+		"Files [Linux] > is removed > by hand",
+		"Files [Linux] > is removed > {nil}",
+		"stands alone",
+		"{checks} > a check > of {name}",
+		"{checks} > {name}",
+	})
+
+	for _, tt := range []struct{ src, want string }{
+		{"package p\nfunc", "read the tests of x_test.go"},
+		{"package p\nvar _ = ginkgo.It(\"a > b\", func() {})", `x_test.go:2:9: the text "a > b" cannot stand in the table`},
+		{"package p\nvar _ = ginkgo.DescribeTableSubtree(\"a\", func() {})", "x_test.go:2:9: a DescribeTableSubtree has tests"},
+	} {
+		_, err := Tests("x_test.go", []byte(tt.src))
+		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	table, err := parse(good)
+	assert.NilError(t, err)
+	right := func() map[string]source {
+		return map[string]source{
+			"a_test.go":        {tests: []string{"A > B > one", "A > B > two", "A > three"}},
+			"folder/b_test.go": {tests: []string{"B > one"}},
+			// What is not understood may be set aside.
+			"folder/c_test.go": {err: errors.New("read the tests of folder/c_test.go: a subtree")},
+		}
+	}
+	assert.DeepEqual(t, compare(table, right()), []string(nil))
+	tests := []struct {
+		name   string
+		change func(map[string]source)
+		want   string
+	}{
+		{"a test is new", func(m map[string]source) {
+			m["a_test.go"] = source{tests: []string{"A > B > one", "A > B > two", "A > C > new", "A > three"}}
+		}, "relations.txt lacks 1 tests of a_test.go; add, each at its place,\n\nin A > C\n- new\n"},
+		{"a test is gone", func(m map[string]source) { m["a_test.go"] = source{tests: []string{"A > B > one", "A > three"}} },
+			"a_test.go has no such tests; remove from relations.txt\n\nin A > B\n- two\n"},
+		{"the order is another", func(m map[string]source) {
+			m["a_test.go"] = source{tests: []string{"A > B > two", "A > B > one", "A > three"}}
+		}, "in another order; write them as\n\nin A > B\n- two\n- one\nin A\n- three\n"},
+		{"a test stands twice", func(m map[string]source) {
+			m["a_test.go"] = source{tests: []string{"A > B > one", "A > B > one", "A > B > two", "A > three"}}
+		}, "in another order"},
+		{"a file is new", func(m map[string]source) { m["d_test.go"] = source{tests: []string{"D > one"}} },
+			"d_test.go is not in relations.txt; set it aside, or add\n\nfile d_test.go\npin 1 sha256:"},
+		{"a file is gone", func(m map[string]source) { delete(m, "a_test.go") }, "a_test.go has no tests any more"},
+		{"a file that is set aside is gone", func(m map[string]source) { delete(m, "folder/b_test.go") }, "folder/b_test.go has no tests any more"},
+		{"a file is not understood", func(m map[string]source) { m["a_test.go"] = source{err: errors.New("a subtree")} }, "a subtree"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := right()
+			tt.change(m)
+			got := compare(table, m)
+			assert.Assert(t, is.Len(got, 1))
+			assert.Check(t, is.Contains(got[0], tt.want))
+		})
+	}
+}
+
+// TestDownloadError: a version that is not there is an error, which names it.
+func TestDownloadError(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "empty"))
+	_, err := download(t.Context(), "v1.37.2")
+	assert.ErrorContains(t, err, "download k8s.io/kubernetes@v1.37.2: ")
+}

@@ -126,6 +126,9 @@ func (r *reading) bearing(named []int, n int) []int {
 	for _, at := range slices.Concat(r.ev.ends, r.ev.restarts) {
 		add(at)
 	}
+	for _, d := range r.ev.due {
+		add(d.obs)
+	}
 	all := slices.Sorted(maps.Keys(in))
 	if len(all) > most {
 		all = all[len(all)-most:]

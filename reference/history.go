@@ -32,6 +32,20 @@ type history struct {
 	// best is the longest streak; shownReady is the run + 1 that an update
 	// showed as ready.
 	best, shownReady int32
+	// rows count the failures in a row of the liveness and the startup probe.
+	rows [2]row
+}
+
+// row is what a probe worker has counted: so many failures in a row, the latest
+// of the given run.
+type row struct{ run, n int32 }
+
+// rowOf is the place of a liveness or startup probe in a pair of rows.
+func rowOf(a trace.Actor) int {
+	if a == trace.StartupProbe {
+		return 1
+	}
+	return 0
 }
 
 // seen is what the lines so far have shown of one instance. Each is the index
@@ -53,6 +67,10 @@ type seen struct {
 	// success alone may be of a probe that took longer than its time-out.
 	passed             int32
 	hookCode, mainCode int32
+	// failures are the longest rows of failures that the worker of the liveness
+	// and that of the startup probe may have counted by a failure of this
+	// instance.
+	failures [2]int32
 }
 
 // stage counts the Events that one start records, in their order.
@@ -95,7 +113,7 @@ func (h *history) newest() *seen {
 }
 
 // record takes an accepted line into the history.
-func (h *history) record(run int32, l *trace.Line, n int) {
+func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 	at := int32(n) + 1
 	i := len(h.runs) - 1
 	for i >= 0 && h.runs[i].run > run {
@@ -119,7 +137,7 @@ func (h *history) record(run int32, l *trace.Line, n int) {
 			mark(&x.mainBegin)
 		case kind == trace.End:
 			x.mainEnd, x.mainCode = at, int32(max(l.Mark.N, 0))
-		case kind == trace.Signal && l.Mark.Signal == "TERM":
+		case kind == trace.Signal && l.Mark.Signal == spec.stop:
 			mark(&x.term)
 		}
 	case trace.PostStart:
@@ -149,6 +167,9 @@ func (h *history) record(run int32, l *trace.Line, n int) {
 		if bad && l.Actor != trace.ReadinessProbe {
 			mark(&x.failing)
 		}
+		if l.Actor != trace.ReadinessProbe {
+			h.count(spec, x, l.Actor, bad, ok)
+		}
 		switch l.Actor {
 		case trace.StartupProbe:
 			x.startupLast = at
@@ -165,6 +186,29 @@ func (h *history) record(run int32, l *trace.Line, n int) {
 			}
 			h.best = max(h.best, h.streak)
 		}
+	}
+}
+
+// count takes a run of a liveness or startup probe into the row of its worker,
+// which outlives an instance: while that dies, one more may fail without a line.
+// A worker that has had its instance stopped begins anew.
+func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded bool) {
+	w := &h.rows[rowOf(a)]
+	if w.run != x.run {
+		old := h.at(w.run)
+		if stopped := old.term != 0 || old.preStop != 0; stopped && w.n >= spec.probe(a).failures {
+			w.n = 0
+		} else {
+			w.n++
+		}
+		w.run = x.run
+	}
+	if failed {
+		w.n++
+		most := &x.failures[rowOf(a)]
+		*most = max(*most, w.n)
+	} else if succeeded {
+		w.n = 0
 	}
 }
 

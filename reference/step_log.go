@@ -87,8 +87,14 @@ func (r *reading) onMain(s state, i, n int) ([]state, *denial) {
 	if x.mainEnd != 0 {
 		return nil, deny(ruleInstances, cause{x.mainEnd, ruleInstances})
 	}
-	if l.Mark.Kind != trace.Signal || l.Mark.Signal != "TERM" {
-		return r.same(s), nil // the kubelet sends no other signal that can be trapped
+	switch stop := r.p.containers[i].stop; {
+	case l.Mark.Kind != trace.Signal:
+		return r.same(s), nil
+	case l.Mark.Signal == stop:
+	case l.Mark.Signal == "TERM":
+		return nil, because(deny(ruleTermCause), "container %s asks to be stopped by %s; the kubelet sends it no TERM", l.Container, stop)
+	default:
+		return r.same(s), nil // of somebody else, or of the image
 	}
 	states, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox, byRestartAll)
 	var next []state

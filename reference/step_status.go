@@ -488,7 +488,9 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			if pod.Status.Reason != "" || pod.DeletionTimestamp != nil || r.roundsInTrace() {
 				break // who ended the Pod wrote it, or it is of an earlier round
 			}
+			// Where the gate is on, a Pod that was initialized once stays so.
 			done := v.initialized || v.begun
+			done = done || r.k.Enabled(gateRestartAll) && (r.initialized || r.hadInitialized(pod))
 			if is && !done && !final {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
 			}
@@ -503,6 +505,26 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 		}
 	}
 	return r.sandboxFits(pod, sandbox, v)
+}
+
+// hadInitialized reports whether an update that was not delivered may have shown
+// every init container and sidecar as through: the sidecars that are not have
+// run, and a startup probe of theirs has succeeded.
+func (r *reading) hadInitialized(pod *corev1.Pod) bool {
+	list := pod.Status.InitContainerStatuses
+	for k := range list {
+		cs := &list[k]
+		i, ok := r.p.index[cs.Name]
+		if !ok || cs.Ready || cs.Started != nil && *cs.Started {
+			continue
+		}
+		spec := &r.p.containers[i]
+		unseen := spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !slices.ContainsFunc(r.h[i].runs, func(x seen) bool { return x.started != 0 })
+		if spec.role != sidecar || unseen || cs.State.Terminated == nil && cs.LastTerminationState.Terminated == nil {
+			return false
+		}
+	}
+	return len(list) == r.p.inits
 }
 
 func (r *reading) sandboxFits(pod *corev1.Pod, c *corev1.PodCondition, v view) *denial {

@@ -129,8 +129,11 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 // with grace left had stopped by then.
 func (r *reading) hadStopped(s *state, i int) {
 	rule := ruleSidecarsReverse
-	if i >= r.p.inits {
+	switch {
+	case i >= r.p.inits:
 		rule = ruleSidecarsLast
+	case r.p.containers[i].role != sidecar:
+		return // an init container is not waited for
 	}
 	for j := range min(i, r.p.inits) {
 		x := r.seenOf(s, j)
@@ -191,9 +194,9 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 			next = append(next, begun(t, i, run))
 		}
 	}
-	if s.c[i].late || r.ev.startFailed[i] || r.kubeletRestarted(n) {
-		// The first start failed or was cut off; a later sync, which begins
-		// when the first one has ended, starts it.
+	if s.c[i].late || r.mayBeLate(&s, i) || r.kubeletRestarted(n) {
+		// The first start failed, was cut off, or had to wait; a later sync,
+		// which begins when the first one has ended, starts it.
 		t := s.clone()
 		t.c[i].late = true
 		states, d := r.endSync(t, n, ruleRestartSerial)
@@ -208,6 +211,12 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 		return nil, deny(ruleListedOrder, s.synced)
 	}
 	return next, nil
+}
+
+// mayBeLate reports whether another sync than the first one of this round may
+// start container i: its start failed, or its back-off goes on in a new sandbox.
+func (r *reading) mayBeLate(s *state, i int) bool {
+	return r.ev.startFailed[i] || s.round > 0 && r.ev.newSandbox && r.ev.runs[i] >= 2
 }
 
 // begun has instance run of container i started, the first of this round.
@@ -355,7 +364,7 @@ func (r *reading) pass(s state, i, n int, rule func(int) string) ([]state, *deni
 		}
 		for a := range states {
 			c := &states[a].c[j]
-			if c.fresh && r.ev.startFailed[j] {
+			if c.fresh && r.mayBeLate(&states[a], j) {
 				t := states[a].clone()
 				t.c[j].late = true
 				states = append(states, t)

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,9 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 					// It speaks of an instance that has shown no line yet.
 					t.c[i].kill, t.c[i].killed = c.kill, c.killed
 				}
+			}
+			if s.round > 0 {
+				next = append(slices.Clone(next), s) // or of the round before
 			}
 			return next, d
 		case !once:

@@ -212,11 +212,12 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 }
 
 // asksOldInstance reports whether a probe may be one that was meant for the
-// instance before: until the hook of a restarted instance has ended and a status
-// shows it, a readiness or liveness probe over the network reaches the new one.
+// instance before: until the hook of a restarted instance has ended, with the
+// kill of one whose hook failed, and a status shows it, a readiness or liveness
+// probe over the network reaches the new one.
 func (r *reading) asksOldInstance(s *state, i int, a trace.Actor) bool {
 	c := &s.c[i]
-	return a != trace.StartupProbe && r.p.containers[i].probe(a).network && c.run > 0 && !c.first && !c.returned.known()
+	return a != trace.StartupProbe && r.p.containers[i].probe(a).network && c.run > 0 && !c.first && (!c.returned.known() || c.kill == byHook)
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

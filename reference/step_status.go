@@ -330,6 +330,8 @@ type view struct {
 	// initsOpen, initsFailed and sidecarsOpen count init containers that have
 	// not ended, those that failed, and sidecars that have not started.
 	initsOpen, initsFailed, sidecarsOpen int
+	// sidecarsProbed counts the sidecars that a startup probe has started.
+	sidecarsProbed int
 	// begun: a regular container has been started at some time; begunNow: its
 	// state is not waiting.
 	begun, begunNow bool
@@ -383,6 +385,9 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 				v.ready = v.ready && cs.Ready
 				if runs {
 					v.running++
+				}
+				if started && spec.startup.declared {
+					v.sidecarsProbed++
 				}
 				if runs && !started || !runs && end == nil {
 					v.sidecarsOpen++
@@ -444,7 +449,9 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 		// Every regular container was started before, and an init container
 		// has not ended: its status was lost, and what it was is not known.
 		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodFailed}
-	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars:
+	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars, v.sidecarsProbed > 0 && !v.begunNow:
+		// The success of a startup probe is published at once, what follows from
+		// it by the next sync.
 		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, final}
 	case v.running > 0 && v.stopped == r.p.regulars && r.p.inits > 0 && !v.restartable:
 		// Only sidecars run on.
@@ -496,7 +503,7 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			}
 			// The success of a startup probe is published at once, what follows
 			// from it by the next sync.
-			late := !v.begun && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
+			late := !v.begunNow && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
 			if !is && (v.initialized || v.begunNow) && !late && len(pod.Status.InitContainerStatuses) == r.p.inits {
 				return because(deny(ruleConditions), "condition Initialized is %s though nothing is left to initialize", c.Status)
 			}

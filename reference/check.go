@@ -183,7 +183,7 @@ func (r *reading) record(n int) {
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses} {
 			for i := range list {
 				if c, ok := r.p.index[list[i].Name]; ok {
-					r.h[c].show(&list[i])
+					r.h[c].show(&list[i], n)
 				}
 			}
 		}

@@ -22,6 +22,9 @@ type history struct {
 	stageAt int32
 	// over is the newest run that an update showed as terminated; -1 if none.
 	over int32
+	// shownRun is the newest run that an update showed, -1 if none, and shownObs
+	// the first update that did (index + 1).
+	shownRun, shownObs int32
 	// startedAt is when the runtime started the instance startedRun, as an
 	// update showed it; whole seconds.
 	startedAt  time.Time
@@ -62,6 +65,7 @@ type seen struct {
 	// first probe of any kind.
 	started, ready, failing, probed int32
 	readinessLast, startupLast      int32
+	livenessLast                    int32
 	// passed is the first readiness or liveness probe behind a successful
 	// startup probe: the kubelet has taken that success in. The line of a
 	// success alone may be of a probe that took longer than its time-out.
@@ -87,7 +91,7 @@ const (
 func newHistory(p *plan) []history {
 	h := make([]history, len(p.containers))
 	for i := range h {
-		h[i] = history{shown: -1, over: -1, startedRun: -1}
+		h[i] = history{shown: -1, over: -1, shownRun: -1, startedRun: -1}
 	}
 	return h
 }
@@ -185,6 +189,8 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 				mark(&x.ready)
 			}
 			h.best = max(h.best, h.streak)
+		case trace.LivenessProbe:
+			x.livenessLast = at
 		}
 	}
 }
@@ -213,8 +219,11 @@ func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded bo
 }
 
 // show takes a shown status into the history.
-func (h *history) show(cs *corev1.ContainerStatus) {
+func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	run := cs.RestartCount
+	if run > h.shownRun && rankOf(cs)%3 != 0 {
+		h.shownRun, h.shownObs = run, int32(n)+1
+	}
 	h.shown = max(h.shown, rankOf(cs))
 	if cs.Ready {
 		h.shownReady = run + 1

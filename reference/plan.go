@@ -60,6 +60,7 @@ type probe struct {
 	network  bool  // asked over the network, not by a process in the container
 	delay    int32 // initialDelaySeconds
 	period   int32 // seconds
+	timeout  int32 // seconds
 	success  int32 // successThreshold
 	failures int32 // failureThreshold
 	grace    int64 // terminationGracePeriodSeconds of the probe, else of the Pod
@@ -208,7 +209,7 @@ func (p *plan) probe(of *corev1.Probe) probe {
 	if r.failures == 0 {
 		r.failures = 3
 	}
-	r.success = max(r.success, 1)
+	r.success, r.timeout = max(r.success, 1), max(of.TimeoutSeconds, 1)
 	if of.TerminationGracePeriodSeconds != nil {
 		r.grace = *of.TerminationGracePeriodSeconds
 	}

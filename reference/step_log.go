@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"time"
+
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -163,7 +165,7 @@ func (r *reading) onPostStart(s state, i, n int) ([]state, *denial) {
 
 func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	l, spec, x := &r.ob(n).log, &r.p.containers[i], r.seenOf(&s, i)
-	if r.asksOldInstance(&s, i, l.Actor) {
+	if r.asksOldInstance(&s, i, n) {
 		return r.same(s), nil
 	}
 	if c := &s.c[i]; c.kill == byHook {
@@ -180,9 +182,10 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 		return nil, d
 	}
 	stops := l.Actor != trace.ReadinessProbe && (spec.role != sidecar || r.k.sidecarProbesStop())
-	if c := &s.c[i]; stops && s.ending.known() {
-		// One may be in flight when the termination begins, and a tick may
-		// fall into it.
+	if c := &s.c[i]; stops && s.ending.known() && !r.finished(&s, i) {
+		// A Pod that comes to its end by itself is stopped by a sync, and probed
+		// until its phase says so. Of another, one probe may be in flight when the
+		// termination begins, and a tick may fall into it.
 		if c.after >= 2 || l.Actor == trace.LivenessProbe && x.started > s.ending.obs {
 			return nil, deny(ruleProbesStop, s.ending, cause{x.started, ruleStartupGates})
 		}
@@ -212,12 +215,28 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 }
 
 // asksOldInstance reports whether a probe may be one that was meant for the
-// instance before: until the hook of a restarted instance has ended, with the
-// kill of one whose hook failed, and a status shows it, a readiness or liveness
-// probe over the network reaches the new one.
-func (r *reading) asksOldInstance(s *state, i int, a trace.Actor) bool {
-	c := &s.c[i]
-	return a != trace.StartupProbe && r.p.containers[i].probe(a).network && c.run > 0 && !c.first && (!c.returned.known() || c.kill == byHook)
+// instance before: until the sync that restarted a container has ended, and a
+// status shows the new instance, a readiness or liveness probe over the network
+// reaches the new one. One may still be in flight then.
+func (r *reading) asksOldInstance(s *state, i int, n int) bool {
+	c, h, l := &s.c[i], &r.h[i], &r.ob(n).log
+	p := r.p.containers[i].probe(l.Actor)
+	if l.Actor == trace.StartupProbe || !p.network || c.run <= 0 || c.first {
+		return false
+	}
+	x := r.seenOf(s, i)
+	last := x.readinessLast
+	if l.Actor == trace.LivenessProbe {
+		last = x.livenessLast
+	}
+	switch {
+	case x.startupLast != 0:
+		return false
+	case h.shownRun < c.run:
+		return true
+	}
+	late := l.Time.Sub(r.ob(int(h.shownObs) - 1).entry.At)
+	return last < h.shownObs && late < time.Duration(p.timeout)*time.Second+r.slack(n)
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

@@ -115,7 +115,7 @@ func (r *reading) bearing(named []int, n int) []int {
 		for _, x := range r.h[i].runs {
 			for _, at := range []int32{
 				x.first, x.last, x.mainBegin, x.mainEnd, x.term, x.hookFirst, x.hookBegin, x.hookEnd, x.preStop, x.preStopBegin, x.preStopEnd,
-				x.started, x.ready, x.failing, x.probed, x.readinessLast, x.livenessLast, x.startupLast, x.passed,
+				x.started, x.ready, x.failing, x.probed, x.readinessLast, x.livenessLast, x.startupFirst, x.startupLast, x.passed,
 			} {
 				add(at)
 			}

@@ -17,9 +17,9 @@ type evidence struct {
 	runs []int32
 	// startFailed: the container could not be created or started at least once.
 	startFailed []bool
-	// hookFailed and probeFailed: the postStart hook, or a liveness or startup
-	// probe, failed at least once.
-	hookFailed, probeFailed []bool
+	// hookFailed, preStopFailed and probeFailed: the postStart or the preStop
+	// hook, or a liveness or startup probe, failed at least once.
+	hookFailed, preStopFailed, probeFailed []bool
 	// endsAnyTime: someone ends the Pod, and nothing says when.
 	endsAnyTime bool
 	// askedAll: a container was shown with an exit code for which one of its
@@ -99,7 +99,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 		p:       p,
 		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), failing: make([][2]int32, n), told: make([][2]map[string]int32, n),
 		ev: evidence{
-			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), probeFailed: make([]bool, n),
+			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
 			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
 		},
 	}
@@ -118,6 +118,15 @@ func gather(p *plan, obs []observation, logOnly bool) evidence {
 func (g *gatherer) evidence() evidence {
 	if g.deleted && len(g.ev.ends) == 0 {
 		g.ev.endsAnyTime = true
+	}
+	for c := range g.p.containers {
+		// One that its rules start again, and a probe does not, takes the Pod with
+		// it where nothing else is left to run: the next sync makes a new sandbox.
+		spec := &g.p.containers[c]
+		failed := g.ev.probeFailed[c] || g.failing[c] != [2]int32{}
+		if g.p.isRegular(c) && failed && len(spec.rules) > 0 && spec.policy == corev1.RestartPolicyNever && g.p.policy != corev1.RestartPolicyNever {
+			g.ev.newSandbox = true
+		}
 	}
 	for c := range g.told {
 		for k, told := range g.told[c] {
@@ -276,6 +285,8 @@ func (g *gatherer) event(c int, e *trace.Event) {
 		}
 	case "FailedPostStartHook":
 		ev.hookFailed[c] = true
+	case "FailedPreStopHook":
+		ev.preStopFailed[c] = true
 	case "Killing":
 		ev.hookFailed[c] = ev.hookFailed[c] || strings.Contains(e.Message, "FailedPostStartHook")
 		ev.probeFailed[c] = ev.probeFailed[c] || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")

@@ -65,7 +65,7 @@ type seen struct {
 	// first probe of any kind.
 	started, ready, failing, probed int32
 	readinessLast, startupLast      int32
-	livenessLast                    int32
+	livenessLast, startupFirst      int32
 	// passed is the first readiness or liveness probe behind a successful
 	// startup probe: the kubelet has taken that success in. The line of a
 	// success alone may be of a probe that took longer than its time-out.
@@ -177,6 +177,7 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 		switch l.Actor {
 		case trace.StartupProbe:
 			x.startupLast = at
+			mark(&x.startupFirst)
 			if ok {
 				mark(&x.started)
 			}

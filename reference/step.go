@@ -673,7 +673,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byProbe:
-		if !r.ev.changed && (!spec.liveness.declared && !spec.startup.declared || x.failing == 0 && !r.ev.probeFailed[i]) {
+		if !r.ev.changed && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
 		if d := r.tooFewFailures(i, x); d != nil {
@@ -738,7 +738,10 @@ func (r *reading) tooFewFailures(i int, x *seen) *denial {
 // its container between its last line and its own exit.
 func (r *reading) hookDied(s *state, i int) bool {
 	c, x := &s.c[i], r.seenOf(s, i)
-	return x.mainEnd != 0 && (!c.returned.known() || c.returned.obs > x.mainEnd)
+	if x.mainEnd == 0 {
+		return r.ev.preStopFailed[i] && x.preStop == 0 // nor could that be run
+	}
+	return !c.returned.known() || c.returned.obs > x.mainEnd
 }
 
 // quiet forces that no postStart hook of a container other than i is running.
@@ -801,7 +804,19 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 // computePodActions).
 func (r *reading) condemned(s *state, j int) bool {
 	spec := &r.p.containers[j]
-	return spec.policy == corev1.RestartPolicyNever && (spec.liveness.declared || spec.startup.declared) && (r.seenOf(s, j).failing != 0 || r.ev.probeFailed[j])
+	return spec.policy == corev1.RestartPolicyNever && r.probeFailed(s, j)
+}
+
+// probeFailed reports whether a liveness or startup probe of container i may
+// have failed by now. One over the network that nobody answers leaves no line;
+// if its Event is lost as well, the end of the instance shows it.
+func (r *reading) probeFailed(s *state, i int) bool {
+	spec := &r.p.containers[i]
+	if !spec.liveness.declared && !spec.startup.declared {
+		return false
+	}
+	unanswered := (spec.liveness.network || spec.startup.network) && r.ev.runs[i] > s.c[i].run
+	return unanswered || r.seenOf(s, i).failing != 0 || r.ev.probeFailed[i]
 }
 
 // finished reports whether the Pod may have come to its end by itself, so that

@@ -90,8 +90,8 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	if first && h.stage > at && r.p.containers[i].policy == corev1.RestartPolicyNever {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
-	if h.stage >= at {
-		return []state{s}, nil // the container is started again
+	if h.stage >= at || s.round > 0 {
+		return []state{s}, nil // the container is started again, or it was in another round
 	}
 	if first && r.p.isRegular(i) && !r.kubeletRestarted(n) {
 		for j := i + 1; j < r.p.inits+r.p.regulars; j++ {

@@ -186,7 +186,7 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 		// A Pod that comes to its end by itself is stopped by a sync, and probed
 		// until its phase says so. Of another, one probe may be in flight when the
 		// termination begins, and a tick may fall into it.
-		if c.after >= 2 || l.Actor == trace.LivenessProbe && x.started > s.ending.obs {
+		if c.after >= 2 || l.Actor == trace.LivenessProbe && x.started > s.ending.obs && !r.sleepsFirst(i, n) {
 			return nil, deny(ruleProbesStop, s.ending, cause{x.started, ruleStartupGates})
 		}
 		s = s.clone()
@@ -197,6 +197,27 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	}
 	states, d := r.instanceDone(s, i, n, ruleAfterSync)
 	return r.outlived(states, d, i, n, ruleAfterSync)
+}
+
+// sleepsFirst reports whether line n may be of the first run of a probe whose
+// worker slept for a part of its period before: those of a kubelet that has been
+// started within that time do, and hear of nothing meanwhile.
+func (r *reading) sleepsFirst(i, n int) bool {
+	l := &r.ob(n).log
+	var first int32 // of the Pod
+	for j := range r.h {
+		for k := range r.h[j].runs {
+			x := &r.h[j].runs[k]
+			if j == i && (l.Actor == trace.LivenessProbe && x.livenessLast != 0 || l.Actor == trace.StartupProbe && x.startupLast != 0) {
+				return false
+			}
+			if first == 0 || x.first < first {
+				first = x.first
+			}
+		}
+	}
+	period := time.Duration(r.p.containers[i].probe(l.Actor).period) * time.Second
+	return first != 0 && r.between(int(first)-1, n) < period+prompt+r.slack(n)
 }
 
 // outlived drops the states in which the sync that started container i has
@@ -229,14 +250,16 @@ func (r *reading) asksOldInstance(s *state, i int, n int) bool {
 	if l.Actor == trace.LivenessProbe {
 		last = x.livenessLast
 	}
-	switch {
-	case x.startupLast != 0:
-		return false
-	case h.shownRun < c.run:
-		return true
+	// The first sign that a status shows it: an update, or its startup probe.
+	var sign int32
+	var at time.Time
+	if h.shownRun >= c.run {
+		sign, at = h.shownObs, r.ob(int(h.shownObs)-1).entry.At
 	}
-	late := l.Time.Sub(r.ob(int(h.shownObs) - 1).entry.At)
-	return last < h.shownObs && late < time.Duration(p.timeout)*time.Second+r.slack(n)
+	if x.startupFirst != 0 && (sign == 0 || x.startupFirst < sign) {
+		sign, at = x.startupFirst, r.written(int(x.startupFirst)-1)
+	}
+	return sign == 0 || last < sign && l.Time.Sub(at) < time.Duration(p.timeout)*time.Second+r.slack(n)
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

@@ -241,8 +241,11 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 // reaches the new one. One may still be in flight then.
 func (r *reading) asksOldInstance(s *state, i int, n int) bool {
 	c, h, l := &s.c[i], &r.h[i], &r.ob(n).log
+	if c.run <= 0 || c.first || l.Actor == trace.StartupProbe {
+		return false
+	}
 	p := r.p.containers[i].probe(l.Actor)
-	if l.Actor == trace.StartupProbe || !p.network || c.run <= 0 || c.first {
+	if !p.network {
 		return false
 	}
 	x := r.seenOf(s, i)

@@ -138,7 +138,7 @@ func (b *probe) check(p *proc) bool {
 		b.last, b.run = outcome, 0
 	}
 	b.run++
-	if outcome == failure && b.run < b.spec.Failures || outcome == success && b.run < b.spec.Successes {
+	if outcome == failure && b.run < b.spec.Failures && !(k.pod.Faults.Impatient && b.kind != trace.ReadinessProbe) || outcome == success && b.run < b.spec.Successes {
 		return true
 	}
 	b.store(outcome)

@@ -84,8 +84,9 @@ func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
 	}
 	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true})
+	var o observation
 	for n := range f.lines {
-		o := *f.at(n)
+		o = *f.at(n)
 		if d := r.advance(n, &o); d != nil {
 			some, err := f.pick([]int{n})
 			if err != nil {
@@ -171,15 +172,18 @@ func (r *reading) record(n int) {
 	o := r.ob(n)
 	switch e := o.entry; {
 	case o.isLog:
-		r.h[o.c].record(r.runOf(o.c, &o.log), &o.log, n)
+		r.h[o.c].record(&r.p.containers[o.c], r.runOf(o.c, &o.log), &o.log, n)
 	case e.Event != nil:
 		r.hear(n)
 	case e.Pod != nil:
 		r.shownAt, r.phase = int32(n)+1, e.Pod.Status.Phase
+		r.initialized = r.initialized || slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue
+		})
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses} {
 			for i := range list {
 				if c, ok := r.p.index[list[i].Name]; ok {
-					r.h[c].show(&list[i])
+					r.h[c].show(&list[i], n)
 				}
 			}
 		}
@@ -255,7 +259,7 @@ func (r *reading) allowed() []string {
 			case a.IsHook():
 				marks = []trace.Mark{{Kind: trace.Begin, N: -1}, {Kind: trace.Tick, N: -1}, {Kind: trace.End, N: 0}}
 			default:
-				marks = []trace.Mark{{Kind: trace.Begin, N: -1}, {Kind: trace.Tick, N: -1}, {Kind: trace.Signal, N: -1, Signal: "TERM"}, {Kind: trace.End, N: 0}}
+				marks = []trace.Mark{{Kind: trace.Begin, N: -1}, {Kind: trace.Tick, N: -1}, {Kind: trace.Signal, N: -1, Signal: s.stop}, {Kind: trace.End, N: 0}}
 			}
 			for _, mark := range marks {
 				l := trace.Line{Container: s.name, Run: trace.NoRun, Actor: a, Mark: mark}

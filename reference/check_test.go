@@ -332,7 +332,7 @@ func TestUnmodelled(t *testing.T) {
 	tr, _ := parseTraceScript(t, pod, "v1.37.2", "container1#0 / main: begin\n")
 	v := reference.Check(k, pod, tr)
 	assert.Equal(t, v.Outcome, reference.Unmodelled)
-	assert.DeepEqual(t, v.Unmodelled, []string{"spec.containers[0].lifecycle", "spec.hostPID", "spec.shareProcessNamespace"})
+	assert.DeepEqual(t, v.Unmodelled, []string{"spec.hostPID", "spec.shareProcessNamespace", "spec.containers[0].lifecycle.stopSignal (feature gate ContainerStopSignals is off)"})
 	_, err = reference.Explain(k, pod)
 	assert.ErrorContains(t, err, "spec.hostPID")
 

@@ -115,16 +115,20 @@ func (r *reading) bearing(named []int, n int) []int {
 		for _, x := range r.h[i].runs {
 			for _, at := range []int32{
 				x.first, x.last, x.mainBegin, x.mainEnd, x.term, x.hookFirst, x.hookBegin, x.hookEnd, x.preStop, x.preStopBegin, x.preStopEnd,
-				x.started, x.ready, x.failing, x.probed, x.readinessLast, x.startupLast, x.passed,
+				x.started, x.ready, x.failing, x.probed, x.readinessLast, x.livenessLast, x.startupFirst, x.startupLast, x.passed,
 			} {
 				add(at)
 			}
 		}
 		add(r.h[i].stageAt)
+		add(r.h[i].shownObs)
 	}
 	add(r.shownAt)
 	for _, at := range slices.Concat(r.ev.ends, r.ev.restarts) {
 		add(at)
+	}
+	for _, d := range r.ev.due {
+		add(d.obs)
 	}
 	all := slices.Sorted(maps.Keys(in))
 	if len(all) > most {

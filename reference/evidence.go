@@ -17,9 +17,9 @@ type evidence struct {
 	runs []int32
 	// startFailed: the container could not be created or started at least once.
 	startFailed []bool
-	// hookFailed and probeFailed: the postStart hook, or a liveness or startup
-	// probe, failed at least once.
-	hookFailed, probeFailed []bool
+	// hookFailed, preStopFailed and probeFailed: the postStart or the preStop
+	// hook, or a liveness or startup probe, failed at least once.
+	hookFailed, preStopFailed, probeFailed []bool
 	// endsAnyTime: someone ends the Pod, and nothing says when.
 	endsAnyTime bool
 	// askedAll: a container was shown with an exit code for which one of its
@@ -41,12 +41,26 @@ type evidence struct {
 	// changed: the Pod was changed at the API, so that the kubelet may replace
 	// any container.
 	changed bool
+	// unlogged: Events tell of more failures of a liveness or startup probe than
+	// lines do.
+	unlogged []bool
+	// due are the pairs of containers of which an update shows that both have
+	// ended, the one listed first for the first time: the sync that begins with
+	// it starts both again.
+	due []duePair
 	// restarts are the observations (index + 1) in which the kubelet was
 	// stopped or restarted.
 	restarts []int32
 	// ends are the observations (index + 1) that end the Pod: a deletion, an
 	// eviction.
 	ends []int32
+}
+
+// duePair is one: run is that of the second which has ended, and obs the update
+// (index + 1).
+type duePair struct {
+	first, second int
+	run, obs      int32
 }
 
 // number is the place of an actor in evidence.logs.
@@ -73,16 +87,20 @@ type gatherer struct {
 	// behind an end are the only signs of another instance.
 	counted      []int32
 	begun, ended []bool
+	// failing counts the lines of failed liveness and startup probes, and told
+	// the Events of the same, by their messages.
+	failing [][2]int32
+	told    [][2]map[string]int32
 }
 
 func newGatherer(p *plan, logOnly bool) *gatherer {
 	n := len(p.containers)
 	return &gatherer{
 		p:       p,
-		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n),
+		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), failing: make([][2]int32, n), told: make([][2]map[string]int32, n),
 		ev: evidence{
-			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), probeFailed: make([]bool, n),
-			logs: make([][6]int32, n), marked: make([][6]bool, n), endsAnyTime: logOnly,
+			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
+			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
 		},
 	}
 }
@@ -101,6 +119,24 @@ func (g *gatherer) evidence() evidence {
 	if g.deleted && len(g.ev.ends) == 0 {
 		g.ev.endsAnyTime = true
 	}
+	for c := range g.p.containers {
+		// One that its rules start again, and a probe does not, takes the Pod with
+		// it where nothing else is left to run: the next sync makes a new sandbox.
+		spec := &g.p.containers[c]
+		failed := g.ev.probeFailed[c] || g.failing[c] != [2]int32{}
+		if g.p.isRegular(c) && failed && len(spec.rules) > 0 && spec.policy == corev1.RestartPolicyNever && g.p.policy != corev1.RestartPolicyNever {
+			g.ev.newSandbox = true
+		}
+	}
+	for c := range g.told {
+		for k, told := range g.told[c] {
+			failed := int32(0)
+			for _, n := range told {
+				failed += n
+			}
+			g.ev.unlogged[c] = g.ev.unlogged[c] || failed > g.failing[c][k]
+		}
+	}
 	return g.ev
 }
 
@@ -117,6 +153,7 @@ func (g *gatherer) take(o *observation, n int) {
 				g.status(&list[i])
 			}
 		}
+		g.pairs(&e.Pod.Status, int32(n)+1)
 	case e.Event != nil:
 		switch e.Event.Reason {
 		case "SandboxChanged":
@@ -152,6 +189,9 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 	}
 	if l.Actor == trace.PostStart && l.Mark.Kind == trace.End && l.Mark.N > 0 {
 		g.ev.hookFailed[c] = true
+	}
+	if (l.Actor == trace.LivenessProbe || l.Actor == trace.StartupProbe) && (l.Mark.Kind != trace.End || l.Mark.N != 0) {
+		g.failing[c][rowOf(l.Actor)]++
 	}
 	g.ev.runs[c] = max(g.ev.runs[c], g.counted[c])
 }
@@ -201,6 +241,39 @@ func (g *gatherer) status(s *corev1.ContainerStatus) {
 	}
 }
 
+// pairs finds the containers that are due in one sync. Which exit is followed by
+// a start is asked of the one listed first alone: whenever the other one is
+// started, it was the turn of the first.
+func (g *gatherer) pairs(st *corev1.PodStatus, obs int32) {
+	type exit struct {
+		c, run int32
+		again  bool
+	}
+	var exits []exit
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
+		for i := range list {
+			cs := &list[i]
+			c, ok := g.p.index[cs.Name]
+			if !ok || cs.State.Terminated == nil || g.p.containers[c].role == initContainer {
+				continue
+			}
+			spec := &g.p.containers[c]
+			again := len(spec.rules) == 0 && (spec.policy == corev1.RestartPolicyAlways || spec.policy == corev1.RestartPolicyOnFailure && cs.State.Terminated.ExitCode != 0)
+			exits = append(exits, exit{int32(c), cs.RestartCount, again && cs.RestartCount == 0})
+		}
+	}
+	for i, a := range exits {
+		for _, b := range exits[i+1:] {
+			if !a.again || a.c > b.c || slices.ContainsFunc(g.ev.due, func(d duePair) bool {
+				return d.first == int(a.c) && d.second == int(b.c) && d.run == b.run
+			}) {
+				continue
+			}
+			g.ev.due = append(g.ev.due, duePair{int(a.c), int(b.c), b.run, obs})
+		}
+	}
+}
+
 func (g *gatherer) event(c int, e *trace.Event) {
 	ev := &g.ev
 	switch e.Reason {
@@ -212,12 +285,24 @@ func (g *gatherer) event(c int, e *trace.Event) {
 		}
 	case "FailedPostStartHook":
 		ev.hookFailed[c] = true
+	case "FailedPreStopHook":
+		ev.preStopFailed[c] = true
 	case "Killing":
 		ev.hookFailed[c] = ev.hookFailed[c] || strings.Contains(e.Message, "FailedPostStartHook")
 		ev.probeFailed[c] = ev.probeFailed[c] || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")
 	case "Unhealthy":
 		if !strings.HasPrefix(e.Message, "Readiness") {
 			ev.probeFailed[c] = true
+		}
+		for word, a := range map[string]trace.Actor{"Liveness": trace.LivenessProbe, "Startup": trace.StartupProbe} {
+			if !strings.Contains(e.Message, word+" probe failed") {
+				continue
+			}
+			told := &g.told[c][rowOf(a)]
+			if *told == nil {
+				*told = map[string]int32{}
+			}
+			(*told)[e.Message] = max((*told)[e.Message], e.Count, 1)
 		}
 	}
 }

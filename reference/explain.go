@@ -128,7 +128,7 @@ func nodesOf(k Kubelet, p *plan) []node {
 			add(c, trace.Main, end)
 			continue
 		}
-		add(c, trace.Main, trace.Mark{Kind: trace.Signal, N: -1, Signal: "TERM"})
+		add(c, trace.Main, trace.Mark{Kind: trace.Signal, N: -1, Signal: s.stop})
 	}
 	nodes = append(nodes, node{name: "status: " + names(p, func(s spec) bool { return s.role == regular }) + " running", pod: shownPod(k, p, -1), c: -1, actor: "shown"})
 	for c, s := range p.containers {

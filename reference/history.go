@@ -22,6 +22,9 @@ type history struct {
 	stageAt int32
 	// over is the newest run that an update showed as terminated; -1 if none.
 	over int32
+	// shownRun is the newest run that an update showed, -1 if none, and shownObs
+	// the first update that did (index + 1).
+	shownRun, shownObs int32
 	// startedAt is when the runtime started the instance startedRun, as an
 	// update showed it; whole seconds.
 	startedAt  time.Time
@@ -32,6 +35,20 @@ type history struct {
 	// best is the longest streak; shownReady is the run + 1 that an update
 	// showed as ready.
 	best, shownReady int32
+	// rows count the failures in a row of the liveness and the startup probe.
+	rows [2]row
+}
+
+// row is what a probe worker has counted: so many failures in a row, the latest
+// of the given run.
+type row struct{ run, n int32 }
+
+// rowOf is the place of a liveness or startup probe in a pair of rows.
+func rowOf(a trace.Actor) int {
+	if a == trace.StartupProbe {
+		return 1
+	}
+	return 0
 }
 
 // seen is what the lines so far have shown of one instance. Each is the index
@@ -48,11 +65,16 @@ type seen struct {
 	// first probe of any kind.
 	started, ready, failing, probed int32
 	readinessLast, startupLast      int32
+	livenessLast, startupFirst      int32
 	// passed is the first readiness or liveness probe behind a successful
 	// startup probe: the kubelet has taken that success in. The line of a
 	// success alone may be of a probe that took longer than its time-out.
 	passed             int32
 	hookCode, mainCode int32
+	// failures are the longest rows of failures that the worker of the liveness
+	// and that of the startup probe may have counted by a failure of this
+	// instance.
+	failures [2]int32
 }
 
 // stage counts the Events that one start records, in their order.
@@ -69,7 +91,7 @@ const (
 func newHistory(p *plan) []history {
 	h := make([]history, len(p.containers))
 	for i := range h {
-		h[i] = history{shown: -1, over: -1, startedRun: -1}
+		h[i] = history{shown: -1, over: -1, shownRun: -1, startedRun: -1}
 	}
 	return h
 }
@@ -95,7 +117,7 @@ func (h *history) newest() *seen {
 }
 
 // record takes an accepted line into the history.
-func (h *history) record(run int32, l *trace.Line, n int) {
+func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 	at := int32(n) + 1
 	i := len(h.runs) - 1
 	for i >= 0 && h.runs[i].run > run {
@@ -119,7 +141,7 @@ func (h *history) record(run int32, l *trace.Line, n int) {
 			mark(&x.mainBegin)
 		case kind == trace.End:
 			x.mainEnd, x.mainCode = at, int32(max(l.Mark.N, 0))
-		case kind == trace.Signal && l.Mark.Signal == "TERM":
+		case kind == trace.Signal && l.Mark.Signal == spec.stop:
 			mark(&x.term)
 		}
 	case trace.PostStart:
@@ -149,9 +171,13 @@ func (h *history) record(run int32, l *trace.Line, n int) {
 		if bad && l.Actor != trace.ReadinessProbe {
 			mark(&x.failing)
 		}
+		if l.Actor != trace.ReadinessProbe {
+			h.count(spec, x, l.Actor, bad, ok)
+		}
 		switch l.Actor {
 		case trace.StartupProbe:
 			x.startupLast = at
+			mark(&x.startupFirst)
 			if ok {
 				mark(&x.started)
 			}
@@ -164,13 +190,41 @@ func (h *history) record(run int32, l *trace.Line, n int) {
 				mark(&x.ready)
 			}
 			h.best = max(h.best, h.streak)
+		case trace.LivenessProbe:
+			x.livenessLast = at
 		}
 	}
 }
 
+// count takes a run of a liveness or startup probe into the row of its worker,
+// which outlives an instance: while that dies, one more may fail without a line.
+// A worker that has had its instance stopped begins anew.
+func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded bool) {
+	w := &h.rows[rowOf(a)]
+	if w.run != x.run {
+		old := h.at(w.run)
+		if stopped := old.term != 0 || old.preStop != 0; stopped && w.n >= spec.probe(a).failures {
+			w.n = 0
+		} else {
+			w.n++
+		}
+		w.run = x.run
+	}
+	if failed {
+		w.n++
+		most := &x.failures[rowOf(a)]
+		*most = max(*most, w.n)
+	} else if succeeded {
+		w.n = 0
+	}
+}
+
 // show takes a shown status into the history.
-func (h *history) show(cs *corev1.ContainerStatus) {
+func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	run := cs.RestartCount
+	if run > h.shownRun && rankOf(cs)%3 != 0 {
+		h.shownRun, h.shownObs = run, int32(n)+1
+	}
 	h.shown = max(h.shown, rankOf(cs))
 	if cs.Ready {
 		h.shownReady = run + 1

@@ -56,6 +56,7 @@ const (
 	gateRestartRules     = "ContainerRestartRules"
 	gateRestartAll       = "RestartAllContainersOnContainerExits"
 	gateShortBackoff     = "ReduceDefaultCrashLoopBackOffDecay"
+	gateStopSignals      = "ContainerStopSignals"
 )
 
 // gates are those, with the minor release that brought each, and the one from
@@ -67,6 +68,7 @@ var gates = map[string]struct{ since, on int }{
 	gateRestartRules:     {34, 35},
 	gateRestartAll:       {35, 36},
 	gateShortBackoff:     {33, 0},
+	gateStopSignals:      {33, 0},
 }
 
 // Enabled reports whether a feature gate that bears on order is on.

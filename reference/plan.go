@@ -50,6 +50,8 @@ type spec struct {
 
 	postStart, preStop           bool
 	startup, readiness, liveness probe
+	// stop is the signal that stops it, without its SIG prefix.
+	stop string
 }
 
 // probe is what the model keeps of a probe.
@@ -58,7 +60,9 @@ type probe struct {
 	network  bool  // asked over the network, not by a process in the container
 	delay    int32 // initialDelaySeconds
 	period   int32 // seconds
+	timeout  int32 // seconds
 	success  int32 // successThreshold
+	failures int32 // failureThreshold
 	grace    int64 // terminationGracePeriodSeconds of the probe, else of the Pod
 }
 
@@ -158,7 +162,7 @@ func newPlan(pod *corev1.Pod) (plan, []string) {
 // add takes a container into the plan and returns the fields of it that the
 // model does not understand.
 func (p *plan) add(c corev1.Container, r role, at string) []string {
-	s := spec{name: c.Name, role: r, policy: p.policy, rules: c.RestartPolicyRules}
+	s := spec{name: c.Name, role: r, policy: p.policy, rules: c.RestartPolicyRules, stop: "TERM"}
 	s.startup, s.readiness, s.liveness = p.probe(c.StartupProbe), p.probe(c.ReadinessProbe), p.probe(c.LivenessProbe)
 	switch {
 	case r == initContainer && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways && len(c.RestartPolicyRules) == 0:
@@ -176,7 +180,11 @@ func (p *plan) add(c corev1.Container, r role, at string) []string {
 	if c.Lifecycle != nil {
 		rest := *c.Lifecycle
 		s.postStart, s.preStop = rest.PostStart != nil, rest.PreStop != nil
-		rest.PostStart, rest.PreStop = nil, nil
+		if rest.StopSignal != nil {
+			s.stop = strings.TrimPrefix(string(*rest.StopSignal), "SIG")
+			p.gates[gateStopSignals] = at + ".lifecycle.stopSignal"
+		}
+		rest.PostStart, rest.PreStop, rest.StopSignal = nil, nil, nil
 		c.Lifecycle = &rest
 		if rest == (corev1.Lifecycle{}) {
 			c.Lifecycle = nil
@@ -194,11 +202,14 @@ func (p *plan) probe(of *corev1.Probe) probe {
 	if of == nil {
 		return probe{}
 	}
-	r := probe{declared: true, network: of.Exec == nil, delay: of.InitialDelaySeconds, period: of.PeriodSeconds, success: of.SuccessThreshold, grace: p.grace}
+	r := probe{declared: true, network: of.Exec == nil, delay: of.InitialDelaySeconds, period: of.PeriodSeconds, success: of.SuccessThreshold, failures: of.FailureThreshold, grace: p.grace}
 	if r.period == 0 {
 		r.period = 10
 	}
-	r.success = max(r.success, 1)
+	if r.failures == 0 {
+		r.failures = 3
+	}
+	r.success, r.timeout = max(r.success, 1), max(of.TimeoutSeconds, 1)
 	if of.TerminationGracePeriodSeconds != nil {
 		r.grace = *of.TerminationGracePeriodSeconds
 	}

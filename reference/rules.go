@@ -63,8 +63,8 @@ const (
 // (v1.37.2) unless it is a page of the documentation.
 var rules = []Rule{
 	{
-		Slug: ruleListedOrder, Level: Must, Basis: Implementation, From: "R7 R8 R12",
-		Says:   "One sync starts the regular containers one after another, in the order in which the Pod lists them.",
+		Slug: ruleListedOrder, Level: Must, Basis: Implementation, From: "R7 R8 R12 R70",
+		Says:   "One sync starts the containers that are due, also those that are due again, one after another in the order in which the Pod lists them.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 	},
 	{
@@ -123,8 +123,8 @@ var rules = []Rule{
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop), pkg/kubelet/kubelet.go (SyncPod)",
 	},
 	{
-		Slug: ruleTermCause, Level: Must, Basis: Documented, From: "R13 R21 R52",
-		Says:   "A container gets preStop or TERM only because the Pod ends, a liveness or startup probe failed, or its postStart hook failed.",
+		Slug: ruleTermCause, Level: Must, Basis: Documented, From: "R13 R21 R50 R52 R83",
+		Says:   "A container gets preStop or TERM only because the Pod ends, a liveness or startup probe failed failureThreshold times in a row, or its postStart hook failed; instead of TERM it gets the stop signal that it asks for.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 	},
 	{

@@ -17,9 +17,9 @@ import (
 
 // TestRules judges the stored traces of every rule: those of a section accept
 // must pass, those of a section refuse must be refused for that very rule, at
-// the marked line. A section may name a kubelet ("refuse v1.28.5"); the rest
-// is judged as v1.37.2. It is a census as well: a rule without both, and a
-// file without a rule, fail.
+// the marked line. A section may name a kubelet, and feature gates behind it
+// ("refuse v1.28.5 SidecarContainers=true"); the rest is judged as v1.37.2. It is
+// a census as well: a rule without both, and a file without a rule, fail.
 func TestRules(t *testing.T) {
 	for _, r := range reference.Rules() {
 		t.Run(r.Slug, func(t *testing.T) {
@@ -29,6 +29,7 @@ func TestRules(t *testing.T) {
 			var podScript string
 			for _, f := range a.Files {
 				word, kubelet, _ := strings.Cut(f.Name, " ")
+				kubelet, gates, _ := strings.Cut(kubelet, " ")
 				if kubelet == "" {
 					kubelet = "v1.37.2"
 				}
@@ -39,6 +40,8 @@ func TestRules(t *testing.T) {
 				pod := parsePodScript(t, podScript)
 				tr, line := parseTraceScript(t, pod, kubelet, string(f.Data))
 				k, err := reference.ParseKubelet(kubelet)
+				assert.NilError(t, err)
+				k, err = k.WithGates(gates)
 				assert.NilError(t, err)
 				v := reference.Check(k, pod, tr)
 				switch word {

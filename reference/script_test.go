@@ -21,7 +21,8 @@ import (
 // container, "container1 postStart readiness", and may have "restartPolicy
 // Never" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
-// "delay=5", "successes=2" or "http" changes the readiness probe,
+// "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3"
+// the other two, which give up after one otherwise; "stop=USR1" is a stop signal;
 // "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
 // A trace section has one entry a line:
 //
@@ -80,7 +81,7 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 	}
 	for _, has := range f[1:] {
 		name, value, _ := strings.Cut(has, "=")
-		if c.Lifecycle == nil && (name == "postStart" || name == "preStop") {
+		if c.Lifecycle == nil && (name == "postStart" || name == "preStop" || name == "stop") {
 			c.Lifecycle = &corev1.Lifecycle{}
 		}
 		switch name {
@@ -89,15 +90,24 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 		case "preStop":
 			c.Lifecycle.PreStop = hook
 		case "startup":
-			c.StartupProbe = &corev1.Probe{ProbeHandler: exec}
+			c.StartupProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "readiness":
 			c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec}
 		case "liveness":
-			c.LivenessProbe = &corev1.Probe{ProbeHandler: exec}
+			c.LivenessProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "delay":
 			c.ReadinessProbe.InitialDelaySeconds = number(value)
 		case "successes":
 			c.ReadinessProbe.SuccessThreshold = number(value)
+		case "failures":
+			for _, p := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe} {
+				if p != nil {
+					p.FailureThreshold = number(value)
+				}
+			}
+		case "stop":
+			signal := corev1.Signal("SIG" + value)
+			c.Lifecycle.StopSignal = &signal
 		case "http":
 			c.ReadinessProbe.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}
 		case "policy":

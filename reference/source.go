@@ -2,8 +2,10 @@ package reference
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/podorder/podorder/reference/trace"
@@ -59,21 +61,26 @@ type short struct {
 	run   int16
 }
 
-// The kinds of mark share a byte with the actor; any signal but TERM is one
-// that the kubelet does not send.
+// The kinds of mark share a byte with the actor. Of the signals, the rules go by
+// the one that stops the container, and by TERM.
 const (
 	actorBits = 0x0f
 	markShift = 4
-	otherMark = 5 // a signal that is not TERM
+	termMark  = 5 // TERM, where another signal stops the container
+	otherMark = 6 // any other signal
 )
 
-func shorten(l *trace.Line, c int) (short, bool) {
+func shorten(l *trace.Line, c int, stop string) (short, bool) {
 	s := short{stamp: l.Time.UnixNano() &^ 1, n: int32(l.Mark.N), c: uint8(c), run: int16(l.Run)}
 	if l.Whole {
 		s.stamp |= 1
 	}
 	kind := uint8(l.Mark.Kind)
-	if l.Mark.Kind == trace.Signal && l.Mark.Signal != "TERM" {
+	switch {
+	case l.Mark.Kind != trace.Signal || l.Mark.Signal == stop:
+	case l.Mark.Signal == "TERM":
+		kind = termMark
+	default:
 		kind = otherMark
 	}
 	s.actor = uint8(number(l.Actor)) | kind<<markShift
@@ -86,11 +93,13 @@ func (s *short) line(p *plan) trace.Line {
 		Container: p.containers[s.c].name, Mark: trace.Mark{N: int(s.n)},
 	}
 	switch kind := s.actor >> markShift; kind {
+	case termMark:
+		l.Mark.Kind, l.Mark.Signal = trace.Signal, "TERM"
 	case otherMark:
 		l.Mark.Kind, l.Mark.Signal = trace.Signal, "?"
 	default:
 		if l.Mark.Kind = trace.MarkKind(kind); l.Mark.Kind == trace.Signal {
-			l.Mark.Signal = "TERM"
+			l.Mark.Signal = p.containers[s.c].stop
 		}
 	}
 	return l
@@ -109,7 +118,7 @@ func (f *logFile) keep(l *trace.Line, c int) bool {
 	if f.lines%blockLines == 0 {
 		f.blocks = append(f.blocks, new([blockLines]short))
 	}
-	s, ok := shorten(l, c)
+	s, ok := shorten(l, c, f.p.containers[c].stop)
 	f.blocks[f.lines/blockLines][f.lines%blockLines] = s
 	f.lines++
 	return ok
@@ -131,23 +140,41 @@ func (f *logFile) each(do func(n int, o *observation) bool) error {
 	}
 	s := bufio.NewScanner(f.r)
 	s.Buffer(make([]byte, 64<<10), trace.MaxLine)
+	s.Split(wholeLines)
 	var e trace.Entry
+	var text string
+	e.Log = &text
 	o := observation{entry: &e}
 	n := 0
-	for ; s.Scan(); n++ {
-		text := s.Text()
-		e.Log, e.Line = &text, n+1
-		if err := o.parse(f.p, text); err != nil {
-			return &trace.Error{Line: n + 1, Err: err}
-		}
-		if !do(n, &o) {
-			return nil
+	for s.Scan() {
+		for line := range strings.SplitSeq(s.Text(), "\n") {
+			text = strings.TrimSuffix(line, "\r")
+			e.Line = n + 1
+			if err := o.parse(f.p, text); err != nil {
+				return &trace.Error{Line: n + 1, Err: err}
+			}
+			if !do(n, &o) {
+				return nil
+			}
+			n++
 		}
 	}
 	if err := s.Err(); err != nil {
 		return &trace.Error{Line: n + 1, Err: err}
 	}
 	return nil
+}
+
+// wholeLines is a [bufio.SplitFunc] that takes as many lines at once as there
+// are, so that they need one string for all of them.
+func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.LastIndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }
 
 func (f *logFile) pick(want []int) (recorded, error) {
@@ -158,6 +185,8 @@ func (f *logFile) pick(want []int) (recorded, error) {
 	err := f.each(func(n int, o *observation) bool {
 		if want[len(some)] == n {
 			e := *o.entry
+			text := strings.Clone(*e.Log) // not the whole of what was read at once
+			e.Log = &text
 			some = append(some, observation{entry: &e, isLog: true, c: o.c, log: o.log})
 		}
 		return len(some) < len(want)

@@ -28,6 +28,8 @@ type reading struct {
 	// that it showed.
 	shownAt int32
 	phase   corev1.PodPhase
+	// initialized: an update showed the Pod as initialized.
+	initialized bool
 	// now is the observation that is being taken, and n its index.
 	now *observation
 	n   int
@@ -104,7 +106,7 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 	} else {
 		next, d = r.restart(s, i, run, n)
 	}
-	if r.mayBeginAnew(&s, n) {
+	if r.mayBeginAnew(&s) {
 		more, other := r.unseenFirst(r.beginAnew(s, n), i, run, n)
 		next = append(next, more...)
 		if d == nil {
@@ -127,8 +129,11 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 // with grace left had stopped by then.
 func (r *reading) hadStopped(s *state, i int) {
 	rule := ruleSidecarsReverse
-	if i >= r.p.inits {
+	switch {
+	case i >= r.p.inits:
 		rule = ruleSidecarsLast
+	case r.p.containers[i].role != sidecar:
+		return // an init container is not waited for
 	}
 	for j := range min(i, r.p.inits) {
 		x := r.seenOf(s, j)
@@ -144,7 +149,7 @@ func (r *reading) hadStopped(s *state, i int) {
 func (r *reading) unseenFirst(s state, i int, run int32, n int) ([]state, *denial) {
 	// The runs that the kubelet counts go on where a new round begins; a log
 	// that begins in the middle of a round may have any.
-	first := s.c[i].run + 1
+	first, again := s.c[i].run+1, s.clone()
 	states, d := r.firstStart(s, i, min(first, run), n)
 	if run <= first {
 		return states, d
@@ -152,6 +157,11 @@ func (r *reading) unseenFirst(s state, i int, run int32, n int) ([]state, *denia
 	var next []state
 	for _, t := range states {
 		more, other := r.restart(t, i, run, n)
+		next, d = append(next, more...), firstOf(d, other)
+	}
+	if s.round > 0 {
+		// Or those before it were of the round before, and left no line.
+		more, other := r.firstStart(again, i, run, n)
 		next, d = append(next, more...), firstOf(d, other)
 	}
 	return next, d
@@ -184,9 +194,9 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 			next = append(next, begun(t, i, run))
 		}
 	}
-	if s.c[i].late || r.ev.startFailed[i] || r.kubeletRestarted(n) {
-		// The first start failed or was cut off; a later sync, which begins
-		// when the first one has ended, starts it.
+	if s.c[i].late || r.mayBeLate(&s, i) || r.kubeletRestarted(n) {
+		// The first start failed, was cut off, or had to wait; a later sync,
+		// which begins when the first one has ended, starts it.
 		t := s.clone()
 		t.c[i].late = true
 		states, d := r.endSync(t, n, ruleRestartSerial)
@@ -201,6 +211,12 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 		return nil, deny(ruleListedOrder, s.synced)
 	}
 	return next, nil
+}
+
+// mayBeLate reports whether another sync than the first one of this round may
+// start container i: its start failed, or its back-off goes on in a new sandbox.
+func (r *reading) mayBeLate(s *state, i int) bool {
+	return r.ev.startFailed[i] || s.round > 0 && r.ev.newSandbox && r.ev.runs[i] >= 2
 }
 
 // begun has instance run of container i started, the first of this round.
@@ -348,7 +364,7 @@ func (r *reading) pass(s state, i, n int, rule func(int) string) ([]state, *deni
 		}
 		for a := range states {
 			c := &states[a].c[j]
-			if c.fresh && r.ev.startFailed[j] {
+			if c.fresh && r.mayBeLate(&states[a], j) {
 				t := states[a].clone()
 				t.c[j].late = true
 				states = append(states, t)
@@ -414,6 +430,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 	}
 	var next []state
 	for _, t := range states {
+		r.dueFirst(&t, i, n)
 		after, before, by := r.free(t, i, n)
 		next = append(next, again(after, cause{}))
 		if before != nil {
@@ -421,6 +438,31 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 		}
 	}
 	return next, nil
+}
+
+// isDueFirst reports whether container j, listed before container i, was due in
+// every sync that can have started the instance of i after the newest one: an
+// update showed both as ended.
+func (r *reading) isDueFirst(s *state, j, i, n int) bool {
+	return slices.ContainsFunc(r.ev.due, func(d duePair) bool {
+		return d.first == j && d.second == i && d.run == s.c[i].run && int(d.obs) <= n &&
+			!r.ev.startFailed[j] && !r.ev.startFailed[i] && !r.ev.changed && len(r.ev.restarts) == 0 && !r.roundsInTrace()
+	})
+}
+
+// dueFirst starts again what a restart of container i shows to have been
+// started by then: a sync starts the containers in the order in which the Pod
+// lists them, and waits for the postStart hook of each.
+func (r *reading) dueFirst(s *state, i, n int) {
+	for j := range i {
+		if !r.isDueFirst(s, j, i, n) {
+			continue
+		}
+		if c := &s.c[j]; c.run == 0 {
+			*c = instance{run: 1, late: c.late, done: c.done}
+		}
+		r.settle(s, j, n, ruleListedOrder)
+	}
 }
 
 // free forces the worker to be free for a start of container i: no postStart
@@ -440,7 +482,7 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 			continue
 		}
 		by = cause{max(by.obs, x.hookFirst), ruleHooksSerial}
-		possible = possible && r.h[i].newest().last < x.first
+		possible = possible && r.h[i].newest().last < x.first && !r.isDueFirst(&s, j, i, n)
 		r.settle(&s, j, n, ruleBlocksNext)
 	}
 	r.killed(&s, i, n, ruleBlocksNext)
@@ -531,12 +573,18 @@ func (r *reading) instanceDone(s state, i, n int, rule string) ([]state, *denial
 }
 
 // mayBeginAnew reports whether all containers may have been started anew since
-// the last time: the sandbox was lost, or a container asked for it.
-func (r *reading) mayBeginAnew(s *state, n int) bool {
-	if s.ending.known() || !slices.ContainsFunc(s.c, func(c instance) bool { return !c.fresh }) {
+// the last time: the sandbox was lost, or a container asked for it. Where the
+// Pod has ended since, that was before, and nothing was seen of it.
+func (r *reading) mayBeginAnew(s *state) bool {
+	if !slices.ContainsFunc(s.c, func(c instance) bool { return !c.fresh }) {
 		return false
 	}
-	return r.sandboxLost(s) || r.asksForAll(s)
+	for i := range s.c {
+		if s.ending.known() && (s.c[i].kill == byEnding || r.seenOf(s, i).last >= s.ending.obs) {
+			return false
+		}
+	}
+	return r.ev.newSandbox && r.p.policy != corev1.RestartPolicyNever || r.asksForAll(s)
 }
 
 // sandboxLost reports whether the sandbox may have been replaced since the
@@ -625,8 +673,11 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byProbe:
-		if !r.ev.changed && (!spec.liveness.declared && !spec.startup.declared || x.failing == 0 && !r.ev.probeFailed[i]) {
+		if !r.ev.changed && !r.probeFailed(&s, i) {
 			return nil, nil
+		}
+		if d := r.tooFewFailures(i, x); d != nil {
+			return nil, d
 		}
 		states, d := r.instanceDone(s, i, n, ruleAfterSync)
 		var next []state
@@ -646,7 +697,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		// A hook that died, or that nobody answered, has left no end, and its
 		// Event may be lost. What it writes behind this is refused.
 		died := x.hookEnd == 0 && !s.c[i].returned.known()
-		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 {
+		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).isLog || !r.hookDied(&s, i)) {
 			return nil, nil
 		}
 		t := s.clone()
@@ -662,6 +713,35 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		return []state{stopping(t)}, nil
 	}
 	return nil, nil
+}
+
+// tooFewFailures says why no probe of container i can have failed for good: each
+// that could stop it fails in the log, and has not done so failureThreshold
+// times in a row. A log alone does not tell which probes ran out of time.
+func (r *reading) tooFewFailures(i int, x *seen) *denial {
+	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed || r.ev.unlogged[i] {
+		return nil
+	}
+	spec := &r.p.containers[i]
+	most := int32(0)
+	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
+		p, row := spec.probe(a), x.failures[rowOf(a)]
+		if p.declared && (p.network || !r.ev.writes(i, a) || row >= p.failures) {
+			return nil
+		}
+		most = max(most, row)
+	}
+	return because(deny(ruleTermCause, cause{x.failing, ruleTermCause}), "a probe of container %s has failed %d times in a row by then, which is less than its failureThreshold", spec.name, most)
+}
+
+// hookDied reports whether the postStart hook of container i may have died with
+// its container between its last line and its own exit.
+func (r *reading) hookDied(s *state, i int) bool {
+	c, x := &s.c[i], r.seenOf(s, i)
+	if x.mainEnd == 0 {
+		return r.ev.preStopFailed[i] && x.preStop == 0 // nor could that be run
+	}
+	return !c.returned.known() || c.returned.obs > x.mainEnd
 }
 
 // quiet forces that no postStart hook of a container other than i is running.
@@ -724,7 +804,19 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 // computePodActions).
 func (r *reading) condemned(s *state, j int) bool {
 	spec := &r.p.containers[j]
-	return spec.policy == corev1.RestartPolicyNever && (spec.liveness.declared || spec.startup.declared) && (r.seenOf(s, j).failing != 0 || r.ev.probeFailed[j])
+	return spec.policy == corev1.RestartPolicyNever && r.probeFailed(s, j)
+}
+
+// probeFailed reports whether a liveness or startup probe of container i may
+// have failed by now. One over the network that nobody answers leaves no line;
+// if its Event is lost as well, the end of the instance shows it.
+func (r *reading) probeFailed(s *state, i int) bool {
+	spec := &r.p.containers[i]
+	if !spec.liveness.declared && !spec.startup.declared {
+		return false
+	}
+	unanswered := (spec.liveness.network || spec.startup.network) && r.ev.runs[i] > s.c[i].run
+	return unanswered || r.seenOf(s, i).failing != 0 || r.ev.probeFailed[i]
 }
 
 // finished reports whether the Pod may have come to its end by itself, so that

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,9 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 					t.c[i].kill, t.c[i].killed = c.kill, c.killed
 				}
 			}
+			if s.round > 0 {
+				next = append(slices.Clone(next), s) // or of the round before
+			}
 			return next, d
 		case !once:
 			// It may speak of any of the instances.
@@ -54,7 +58,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 		if !spec.postStart {
 			return nil, because(deny(ruleHookFailure), "container %s declares no postStart hook", spec.name)
 		}
-		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once {
+		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i) {
 			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure})
 		}
 	case "FailedPreStopHook":
@@ -86,8 +90,8 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	if first && h.stage > at && r.p.containers[i].policy == corev1.RestartPolicyNever {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
-	if h.stage >= at {
-		return []state{s}, nil // the container is started again
+	if h.stage >= at || s.round > 0 {
+		return []state{s}, nil // the container is started again, or it was in another round
 	}
 	if first && r.p.isRegular(i) && !r.kubeletRestarted(n) {
 		for j := i + 1; j < r.p.inits+r.p.regulars; j++ {

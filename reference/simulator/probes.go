@@ -138,7 +138,7 @@ func (b *probe) check(p *proc) bool {
 		b.last, b.run = outcome, 0
 	}
 	b.run++
-	if outcome == failure && b.run < b.spec.Failures || outcome == success && b.run < b.spec.Successes {
+	if outcome == failure && b.run < b.spec.Failures && !(k.pod.Faults.Impatient && b.kind != trace.ReadinessProbe) || outcome == success && b.run < b.spec.Successes {
 		return true
 	}
 	b.store(outcome)
@@ -203,8 +203,11 @@ func (b *probe) store(r result) {
 	}
 	b.results()[b.id] = r
 	id := b.id
-	k.spawnHere(func(p *proc) { // through a channel to the kubelet's main loop
-		p.sleep(k.upTo(10))
+	// Through a channel to the kubelet's main loop, which keeps their order.
+	at := max(k.results[b.kind], k.now+k.upTo(10))
+	k.results[b.kind] = at
+	k.spawnHere(func(p *proc) {
+		p.sleep(at - k.now)
 		switch {
 		case b.kind == trace.ReadinessProbe:
 			k.setReady(id, r == success)
@@ -241,7 +244,8 @@ func (b *probe) probe(p *proc) result {
 	if b.spec.HTTP {
 		i = k.newest(b.c)
 	}
-	lag := k.upTo(200)
+	// The main loop has heard of a new instance before its first probe returns.
+	lag := k.between(10, 200)
 	word := map[trace.Actor]string{trace.StartupProbe: "Startup", trace.ReadinessProbe: "Readiness", trace.LivenessProbe: "Liveness"}[b.kind]
 	if !b.spec.HTTP && (i == nil || !i.running || k.pod.Faults.FrozenReadiness && k.deleted) { // R54
 		p.sleep(k.upTo(50))

@@ -51,9 +51,13 @@ func (r *recorder) line(container string, run int, a trace.Actor, m trace.Mark) 
 
 // event is an Event. Equal ones are counted; any may be lost.
 func (r *recorder) event(path, kind, reason, message string) {
-	if r.w.oneIn(16) {
-		return
+	if !r.w.oneIn(16) {
+		r.told(path, kind, reason, message)
 	}
+}
+
+// told is an Event that is not lost.
+func (r *recorder) told(path, kind, reason, message string) {
 	key := eventKey{reason, message, path}
 	e := r.counts[key]
 	if e == nil {

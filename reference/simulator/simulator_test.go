@@ -171,3 +171,38 @@ func TestHookInBackgroundIsRefused(t *testing.T) {
 	})
 	assert.Assert(t, shown > 0, "no run showed the fault")
 }
+
+// A kubelet that restarts a container after fewer failures of its probe than it
+// should is found out, as is one that starts two containers again in the wrong
+// order. Neither shows in every run.
+func TestFaultsOfRestartsAreRefused(t *testing.T) {
+	probe := &simulator.Probe{Failures: 3}
+	for _, tt := range []struct {
+		name, rule string
+		pod        simulator.Pod
+	}{
+		{"after one failure", "terminate/cause", simulator.Pod{
+			Containers: []simulator.Container{{Name: "container1", Liveness: probe, LivenessFails: true}}, Faults: simulator.Faults{Impatient: true},
+		}},
+		{"backwards", "start/listed-order", simulator.Pod{
+			Containers: []simulator.Container{{Name: "container1", PostStart: simulator.Exec, Exits: true}, {Name: "container2", Exits: true}},
+			Faults:     simulator.Faults{RestartsBackwards: true},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			refused := 0
+			rapid.Check(t, func(t *rapid.T) {
+				p := tt.pod
+				p.Policy, p.Grace, p.Seconds = corev1.RestartPolicyAlways, 2, 20
+				tr := simulator.Run(p, "v1.37.2", choices(t))
+				k, err := reference.ParseKubelet(tr.Header.Kubelet)
+				assert.NilError(t, err)
+				if v := reference.Check(k, p.Manifest(), tr); v.Outcome == reference.Violation && v.Rule == tt.rule {
+					refused++
+				}
+			})
+			assert.Assert(t, refused > 0, "no run showed the fault")
+			t.Logf("%d runs were refused", refused)
+		})
+	}
+}

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -68,6 +69,9 @@ func (k *kubelet) syncRuntime(p *proc, v view) (err *syncError, acted bool) {
 		if k.v.earlyReady() {
 			k.sandboxReady() // R39
 		}
+	}
+	if k.pod.Faults.RestartsBackwards && !slices.ContainsFunc(a.starts, func(c int) bool { return v.newest[c] == nil }) {
+		slices.Reverse(a.starts)
 	}
 	for _, c := range a.starts { // R7 (6), (7); R8: serial, in spec order
 		failed := k.startContainer(p, c, v)

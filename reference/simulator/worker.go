@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // kubelet is one run of the kubelet: what it keeps in memory for the Pod, and
@@ -21,6 +23,7 @@ type kubelet struct {
 	readiness  map[string]result // stored probe results, by container ID
 	liveness   map[string]result
 	startup    map[string]result
+	results    map[trace.Actor]int             // when the main loop hears of the latest of each kind
 	workers    map[workerKey]*probe            // running probe workers
 	reasons    map[int]string                  // why the last start of a container failed
 	backoffs   map[int]*backoff                // of restarts
@@ -66,7 +69,7 @@ func (k *kubelet) die() {
 func (n *node) startKubelet(since int) *kubelet {
 	k := &kubelet{
 		node: n, since: since, requeue: never,
-		readiness: map[string]result{}, liveness: map[string]result{}, startup: map[string]result{},
+		readiness: map[string]result{}, liveness: map[string]result{}, startup: map[string]result{}, results: map[trace.Actor]int{},
 		workers: map[workerKey]*probe{}, reasons: map[int]string{}, backoffs: map[int]*backoff{}, pulls: map[int]*backoff{},
 		resets: map[int]*instance{}, lastStatus: map[int]*corev1.ContainerStatus{},
 	}

@@ -168,7 +168,7 @@ func cutStamp(s string, l *Line) (stamp, rest string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("no time stamp followed by %q in %q", ": ", clip(s))
 	}
-	l.Whole = !strings.Contains(stamp, ".")
+	l.Whole = strings.IndexByte(stamp, '.') < 0
 	return stamp, rest, nil
 }
 

@@ -452,7 +452,11 @@ func (r *reading) isDueFirst(s *state, j, i, n int) bool {
 
 // dueFirst starts again what a restart of container i shows to have been
 // started by then: a sync starts the containers in the order in which the Pod
-// lists them, and waits for the postStart hook of each.
+// lists them, and waits for the postStart hook of each. Lines alone never show
+// which containers were due in one sync: a process ends some time after its last
+// line, so the sync that began then may have seen the one exit and not the
+// other. Nor is anything demanded of a second restart, which has a back-off, or
+// of first lines, which lag.
 func (r *reading) dueFirst(s *state, i, n int) {
 	for j := range i {
 		if !r.isDueFirst(s, j, i, n) {

@@ -154,10 +154,19 @@ func (r *reading) shownFirst(s state, i int, cs *corev1.ContainerStatus, n int) 
 // readyFits says why a container cannot be ready.
 func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 	spec := &r.p.containers[i]
-	if !cs.Ready || !spec.readiness.declared || spec.role == initContainer || !r.ev.writes(i, trace.ReadinessProbe) || r.ev.logGap {
+	if !spec.readiness.declared || spec.role == initContainer || !r.ev.writes(i, trace.ReadinessProbe) || r.ev.logGap {
 		return nil
 	}
 	x := r.h[i].at(cs.RestartCount)
+	if !cs.Ready {
+		// What was shown as ready stays so until the probe has failed often enough.
+		row, started := x.failures[rowOf(trace.ReadinessProbe)], cs.Started != nil && *cs.Started
+		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
+		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed || len(r.ev.restarts) > 0 {
+			return nil
+		}
+		return because(deny(ruleSuccessThreshold, cause{x.readinessLast, ruleSuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.readiness.failures)
+	}
 	switch {
 	case x.ready == 0:
 		return because(deny(ruleReadyAfterProbe), "status of container %s says ready, and no readiness probe of this instance has succeeded by then", cs.Name)

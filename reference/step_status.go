@@ -410,8 +410,8 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 					v.running++
 				case end != nil:
 					v.stopped++
-					if end.ExitCode != 0 {
-						v.failed++
+					if end.ExitCode != 0 || cs.State.Waiting != nil {
+						v.failed++ // one that waits to be started again has not succeeded
 					}
 					rule, ruled := ruleMatches(spec.rules, end.ExitCode)
 					again := ruled && rule.Action == corev1.ContainerRestartRuleActionRestart || end.Reason == "RestartingAllContainers" ||
@@ -457,7 +457,7 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case v.initsOpen > 0 || v.initsFailed > 0:
 		// Every regular container was started before, and an init container
 		// has not ended: its status was lost, and what it was is not known.
-		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodFailed}
+		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodFailed, final}
 	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars, v.sidecarsProbed > 0 && !v.begunNow:
 		// The success of a startup probe is published at once, what follows from
 		// it by the next sync.

@@ -161,6 +161,9 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 	if !cs.Ready {
 		// What was shown as ready stays so until the probe has failed often enough.
 		row, started := x.failures[rowOf(trace.ReadinessProbe)], cs.Started != nil && *cs.Started
+		if r.ev.runs[i] > cs.RestartCount || r.ev.endsAnyTime || len(r.ev.ends) > 0 {
+			row++ // one may have died with its container, and left no line
+		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
 		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed || len(r.ev.restarts) > 0 {
 			return nil

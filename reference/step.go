@@ -129,15 +129,12 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 // with grace left had stopped by then.
 func (r *reading) hadStopped(s *state, i int) {
 	rule := ruleSidecarsReverse
-	switch {
-	case i >= r.p.inits:
+	if i >= r.p.inits {
 		rule = ruleSidecarsLast
-	case r.p.containers[i].role != sidecar:
-		return // an init container is not waited for
 	}
 	for j := range min(i, r.p.inits) {
 		x := r.seenOf(s, j)
-		if c := &s.c[i]; r.p.containers[j].role == sidecar && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, int(x.term)-1) {
+		if c := &s.c[i]; r.p.containers[j].role == sidecar && r.waitsFor(s, j, i) && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, int(x.term)-1) {
 			c.gone = cause{x.term, rule}
 		}
 	}

@@ -325,12 +325,22 @@ func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *
 		return because(deny(ruleStarted), "status of container %s says started while it is %s", cs.Name, stateWord(cs))
 	case !spec.startup.declared && runs && !started && !forgot:
 		return because(deny(ruleStarted), "status of container %s says running and not started, and it has no startup probe", cs.Name)
-	case cs.Ready && !(runs && started) && !(runs && forgot):
+	case cs.Ready && !(runs && started) && !(runs && (forgot || r.takenBack(spec, cs))):
 		return because(deny(ruleReady), "status of container %s says ready while it is %s, started %t", cs.Name, stateWord(cs), started)
 	case !spec.readiness.declared && runs && started && !cs.Ready && !forgot && !spec.startup.declared:
 		return because(deny(ruleReady), "status of container %s says not ready while it runs, and it has no readiness probe", cs.Name)
 	}
 	return nil
+}
+
+// takenBack reports whether a startup probe that was run once more behind its
+// success may have failed then: that is published at once, what follows from it
+// by the next sync.
+func (r *reading) takenBack(spec *spec, cs *corev1.ContainerStatus) bool {
+	i := r.p.index[spec.name]
+	x := r.h[i].at(cs.RestartCount)
+	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
+	return spec.startup.declared && !r.k.startupProbeStops() && failed
 }
 
 // view counts what the container states of one object come to, as getPhase

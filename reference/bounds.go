@@ -88,7 +88,7 @@ func (r *reading) backoff(run int32) time.Duration {
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
 	l := &r.ob(n).log
-	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
+	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed[i] != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
 	runs := r.h[i].runs

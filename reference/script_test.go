@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,6 +31,7 @@ import (
 //	+5s                                   time passes
 //	did delete 10                         an act, with a grace period
 //	did restart kubelet                   an act, with what it was done to
+//	did patch {"spec":{}}                 an act, with its parameter
 //	pod Running container1=running,ready  an update; see parseUpdate
 //	event Started container1 text         an Event
 //	gap log text                          a gap
@@ -155,7 +157,9 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 			name, arg, _ := strings.Cut(rest, " ")
 			var param any
 			if arg != "" {
-				if g, err := strconv.ParseInt(arg, 10, 64); err == nil {
+				if strings.HasPrefix(arg, "{") {
+					param = json.RawMessage(arg)
+				} else if g, err := strconv.ParseInt(arg, 10, 64); err == nil {
 					param = trace.DeleteParam{GracePeriodSeconds: &g}
 				} else {
 					param = arg
@@ -189,8 +193,8 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 
 // parseUpdate reads "Running container1=running,ready container2=waiting
 // Ready=False": the phase, the shown state of each container with its flags
-// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, or a
-// waiting reason), and conditions that differ from the ones that fit.
+// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, redefined
+// for another image, or a waiting reason), and conditions that differ from the ones that fit.
 // "deleting" and "gone" set a deletion.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
 	t.Helper()
@@ -210,7 +214,13 @@ func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *core
 		case strings.ToUpper(name[:1]) == name[:1]:
 			over[name] = corev1.ConditionStatus(is)
 		default:
-			cs := parseContainer(t, name, strings.Split(is, ","))
+			words := strings.Split(is, ",")
+			if k := slices.Index(words, "redefined"); k >= 0 {
+				words = slices.Delete(words, k, k+1)
+				at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+				pod.Spec.Containers[at].Image = "other"
+			}
+			cs := parseContainer(t, name, words)
 			init := slices.IndexFunc(of.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name })
 			plain := init >= 0 && of.Spec.InitContainers[init].RestartPolicy == nil
 			if plain {

@@ -443,7 +443,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 func (r *reading) isDueFirst(s *state, j, i, n int) bool {
 	return slices.ContainsFunc(r.ev.due, func(d duePair) bool {
 		return d.first == j && d.second == i && d.run == s.c[i].run && int(d.obs) <= n &&
-			!r.ev.startFailed[j] && !r.ev.startFailed[i] && !r.ev.changed && len(r.ev.restarts) == 0 && !r.roundsInTrace()
+			!r.ev.startFailed[j] && !r.ev.startFailed[i] && r.ev.changed[j] == 0 && r.ev.changed[i] == 0 && len(r.ev.restarts) == 0 && !r.roundsInTrace()
 	})
 }
 
@@ -528,14 +528,43 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	case exited && ruled && rule.Action == corev1.ContainerRestartRuleActionRestart:
 	case len(spec.rules) > 0 && !exited:
 		// What the rules say depends on an exit code that was not seen.
+	case r.replaced(s, i, run, n):
 	case spec.policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
-	case spec.policy == corev1.RestartPolicyOnFailure && exited && x.mainCode == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i] && !r.ev.changed:
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && x.mainCode == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i]:
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})
 	}
 	return nil
+}
+
+// replaced reports whether the kubelet may have started instance run of
+// container i in the place of one whose definition had changed: it does so
+// whatever the policy says, once for each change, with one that ran when the sync
+// began (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
+func (r *reading) replaced(s *state, i int, run int32, n int) bool {
+	c, spec, x := &s.c[i], &r.p.containers[i], r.seenOf(s, i)
+	if !r.p.isRegular(i) || !r.changedBy(i, n) {
+		return false
+	}
+	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && r.p.gates[gateRestartAll] == ""; once && run > r.ev.changes[i] && !r.ev.startFailed[i] {
+		return false
+	}
+	if c.run != run-1 || x.mainEnd == 0 || c.kill != alive {
+		return true
+	}
+	// It ended before anybody stopped it, and a sync may have learned of that
+	// late.
+	by := r.ob(int(r.ev.changed[i]) - 1).entry
+	return by.Did == nil || by.At.Sub(r.written(int(x.mainEnd)-1)) < patience
+}
+
+// changedBy reports whether the definition of container i may have been changed
+// by observation n.
+func (r *reading) changedBy(i, n int) bool {
+	c := r.ev.changed[i]
+	return c != 0 && int(c) <= n+1
 }
 
 // policyRule is the rule that a wrong restart breaks: where the container has a
@@ -674,7 +703,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byProbe:
-		if !r.ev.changed && !r.probeFailed(&s, i) {
+		if !r.changedBy(i, n) && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
 		if d := r.tooFewFailures(i, x); d != nil {
@@ -720,7 +749,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 // that could stop it fails in the log, and has not done so failureThreshold
 // times in a row. A log alone does not tell which probes ran out of time.
 func (r *reading) tooFewFailures(i int, x *seen) *denial {
-	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed || r.ev.unlogged[i] {
+	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed[i] != 0 || r.ev.unlogged[i] {
 		return nil
 	}
 	spec := &r.p.containers[i]

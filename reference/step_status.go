@@ -165,7 +165,7 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 			row++ // one may have died with its container, and left no line
 		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
-		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed || len(r.ev.restarts) > 0 {
+		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed[i] != 0 || len(r.ev.restarts) > 0 {
 			return nil
 		}
 		return because(deny(ruleSuccessThreshold, cause{x.readinessLast, ruleSuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.readiness.failures)

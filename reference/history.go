@@ -27,8 +27,8 @@ type history struct {
 	shownRun, shownObs int32
 	// startedAt is when the runtime started the instance startedRun, as an
 	// update showed it; whole seconds.
-	startedAt  time.Time
-	startedRun int32
+	startedAt              time.Time
+	startedRun, startedObs int32
 	// streak counts the successes of the readiness probe in a row. It belongs
 	// to the probe worker, which outlives an instance.
 	streak int32
@@ -233,6 +233,6 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	case cs.State.Terminated != nil:
 		h.over = max(h.over, run)
 	case cs.State.Running != nil && !cs.State.Running.StartedAt.IsZero():
-		h.startedAt, h.startedRun = cs.State.Running.StartedAt.Time, run
+		h.startedAt, h.startedRun, h.startedObs = cs.State.Running.StartedAt.Time, run, int32(n)+1
 	}
 }

@@ -57,6 +57,7 @@ const (
 	gateRestartAll       = "RestartAllContainersOnContainerExits"
 	gateShortBackoff     = "ReduceDefaultCrashLoopBackOffDecay"
 	gateStopSignals      = "ContainerStopSignals"
+	gateSleepHooks       = "PodLifecycleSleepAction"
 )
 
 // gates are those, with the minor release that brought each, and the one from
@@ -69,6 +70,7 @@ var gates = map[string]struct{ since, on int }{
 	gateRestartAll:       {35, 36},
 	gateShortBackoff:     {33, 0},
 	gateStopSignals:      {33, 0},
+	gateSleepHooks:       {29, 30},
 }
 
 // Enabled reports whether a feature gate that bears on order is on.

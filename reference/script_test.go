@@ -22,6 +22,7 @@ import (
 // container, "container1 postStart readiness", and may have "restartPolicy
 // Never" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
+// "postStart=3" or "preStop=3" is a hook that sleeps for 3 s,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
 // "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
@@ -89,8 +90,14 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 		switch name {
 		case "postStart":
 			c.Lifecycle.PostStart = hook
+			if value != "" {
+				c.Lifecycle.PostStart = &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(number(value))}}
+			}
 		case "preStop":
 			c.Lifecycle.PreStop = hook
+			if value != "" {
+				c.Lifecycle.PreStop = &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(number(value))}}
+			}
 		case "startup":
 			c.StartupProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "readiness":
@@ -287,6 +294,8 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 	switch words[0] {
 	case "running":
 		cs.State.Running = &corev1.ContainerStateRunning{StartedAt: when}
+	case "ran": // from second N on, and ended
+		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: when}
 	case "terminated":
 		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: when}
 	case "waiting":

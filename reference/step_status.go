@@ -96,6 +96,9 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 		// told to be of one of them.
 		return []state{s}, nil
 	}
+	if d := r.slept(i, run, startOf(cs), n); d != nil {
+		return nil, d
+	}
 	if rank%3 == 0 || run < c.run {
 		// It has not been started, or the state is an old one.
 		return []state{s}, nil

@@ -397,6 +397,11 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	var since int32
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
+		if y.hookFirst != 0 && y.hookEnd == 0 {
+			return nil
+		}
+		// The kubelet was still busy with what it had begun to start.
+		since = max(since, y.first, y.hookEnd)
 		if spec.preStop {
 			// A hook that logs no end may run for longer than is seen.
 			if y.preStopEnd == 0 && (j == i || y.mainEnd == 0 || y.preStop != 0 || y.term != 0) {

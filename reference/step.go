@@ -288,8 +288,8 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 	var first *denial
 	for k, x := range append([]seen{*x}, r.h[j].runs...) {
 		switch {
-		case x.run > c.run:
-			continue
+		case k > 0 && (x.run > c.run || x.run <= c.before):
+			continue // of later, or of another round
 		case x.hookEnd != 0 && x.hookCode != 0:
 			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
 		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)) && !r.cutOff(x.hookBegin, n):
@@ -422,7 +422,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 		return nil, d
 	}
 	again := func(t state, returned cause) state {
-		t.c[i] = instance{run: run, late: s.c[i].late, done: t.c[i].done, returned: returned}
+		t.c[i] = instance{run: run, before: s.c[i].before, late: s.c[i].late, done: t.c[i].done, returned: returned}
 		return t
 	}
 	var next []state
@@ -460,7 +460,7 @@ func (r *reading) dueFirst(s *state, i, n int) {
 			continue
 		}
 		if c := &s.c[j]; c.run == 0 {
-			*c = instance{run: 1, late: c.late, done: c.done}
+			*c = instance{run: 1, before: c.before, late: c.late, done: c.done}
 		}
 		r.settle(s, j, n, ruleListedOrder)
 	}
@@ -660,7 +660,8 @@ func (r *reading) beginAnew(s state, n int) state {
 	for i := range t.c {
 		if r.p.containers[i].role != ephemeral {
 			// One that was created and never ran is not counted by the log.
-			t.c[i] = instance{run: r.h[i].newest().run, fresh: true}
+			run := r.h[i].newest().run
+			t.c[i] = instance{run: run, before: run, fresh: true}
 		}
 	}
 	return t

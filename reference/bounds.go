@@ -249,6 +249,14 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	var since int32
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
+		if spec.role != initContainer {
+			// The sync before the stop may still have been starting containers,
+			// and waited for their hooks.
+			if spec.postStart && y.first != 0 && y.hookEnd == 0 && y.mainEnd == 0 {
+				return nil
+			}
+			since = max(since, y.first, y.hookEnd)
+		}
 		if spec.preStop {
 			// A hook that logs no end may run for longer than is seen.
 			if y.preStopEnd == 0 && (j == i || y.mainEnd == 0 || y.preStop != 0 || y.term != 0) {

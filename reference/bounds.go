@@ -87,7 +87,10 @@ func (r *reading) backoff(run int32) time.Duration {
 // long after the last. Only instances that were all seen to their end are
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
-	l := &r.ob(n).log
+	l, spec := &r.ob(n).log, &r.p.containers[i]
+	if spec.liveness.network || spec.startup.network {
+		return false // one that nobody answers leaves no line
+	}
 	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
@@ -183,7 +186,7 @@ func (r *reading) endedByItself(s *state, i, n int, deleted bool) (last time.Tim
 		y := r.seenOf(s, j)
 		died := !s.c[j].fresh && r.h[j].over >= s.c[j].run
 		switch {
-		case y.mainEnd == 0 && (died || !deleted):
+		case y.mainEnd == 0 && (died || !deleted || r.condemned(s, j)):
 			return time.Time{}, false
 		case deleted && (y.mainEnd == 0 || y.mainEnd > begun):
 			return time.Time{}, true

@@ -87,7 +87,10 @@ func (r *reading) backoff(run int32) time.Duration {
 // long after the last. Only instances that were all seen to their end are
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
-	l := &r.ob(n).log
+	l, spec := &r.ob(n).log, &r.p.containers[i]
+	if spec.liveness.network || spec.startup.network {
+		return false // one that nobody answers leaves no line
+	}
 	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
@@ -142,17 +145,12 @@ func (r *reading) graceLeft(s *state, i, n int) bool {
 	x := r.seenOf(s, i)
 	switch s.c[i].kill {
 	case byEnding:
-		if !end.IsZero() {
-			break
+		last, seen := r.endedByItself(s, i, n, !end.IsZero())
+		if !seen {
+			return false
 		}
-		for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ { // it came to its end by itself
-			y := r.seenOf(s, j)
-			if y.mainEnd == 0 {
-				return false
-			}
-			if e := r.written(int(y.mainEnd) - 1).Add(least); e.After(end) {
-				end = e
-			}
+		if e := last.Add(least); !last.IsZero() && (end.IsZero() || e.Before(end)) {
+			end = e
 		}
 	case byProbe:
 		if x.failing == 0 {
@@ -170,6 +168,34 @@ func (r *reading) graceLeft(s *state, i, n int) bool {
 		return false
 	}
 	return r.written(n).Add(r.slack(n)).Before(end.Add(-time.Second))
+}
+
+// endedByItself is when the last regular container ended, zero where the Pod did
+// not come to its end by itself: it was deleted as well, and one of them had not
+// ended when container i began to be stopped. It reports whether the end of each
+// was seen.
+func (r *reading) endedByItself(s *state, i, n int, deleted bool) (last time.Time, seen bool) {
+	if deleted && !r.finished(s, i) {
+		return time.Time{}, true
+	}
+	begun := r.stopBegun(r.seenOf(s, i))
+	if begun == 0 {
+		begun = int32(n) + 1
+	}
+	for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+		y := r.seenOf(s, j)
+		died := !s.c[j].fresh && r.h[j].over >= s.c[j].run
+		switch {
+		case y.mainEnd == 0 && (died || !deleted || r.condemned(s, j)):
+			return time.Time{}, false
+		case deleted && (y.mainEnd == 0 || y.mainEnd > begun):
+			return time.Time{}, true
+		}
+		if e := r.written(int(y.mainEnd) - 1); e.After(last) {
+			last = e
+		}
+	}
+	return last, true
 }
 
 func orGrace(p probe, grace int64) int64 {

@@ -41,8 +41,8 @@ type evidence struct {
 	// changed: the Pod was changed at the API, so that the kubelet may replace
 	// any container.
 	changed bool
-	// unlogged: Events tell of more failures of a liveness or startup probe than
-	// lines do.
+	// unlogged: a probe may have failed more often than lines tell, because
+	// Events do tell of it, or are so many that the kubelet drops some.
 	unlogged []bool
 	// due are the pairs of containers of which an update shows that both have
 	// ended, the one listed first for the first time: the sync that begins with
@@ -62,6 +62,11 @@ type duePair struct {
 	first, second int
 	run, obs      int32
 }
+
+// eventBurst is how many Events a kubelet records of one Pod before it may drop
+// one, which is 25, less some that may have been merged on their way
+// (k8s.io/client-go/tools/record/events_cache.go).
+const eventBurst = 20
 
 // number is the place of an actor in evidence.logs.
 func number(a trace.Actor) int { return slices.Index(actors, a) }
@@ -87,17 +92,18 @@ type gatherer struct {
 	// behind an end are the only signs of another instance.
 	counted      []int32
 	begun, ended []bool
-	// failing counts the lines of failed liveness and startup probes, and told
-	// the Events of the same, by their messages.
-	failing [][2]int32
-	told    [][2]map[string]int32
+	// failing counts the lines of failed probes, and told the Events of the
+	// same, by their messages; events counts the Events of any kind.
+	failing [][3]int32
+	told    [][3]map[string]int32
+	events  int
 }
 
 func newGatherer(p *plan, logOnly bool) *gatherer {
 	n := len(p.containers)
 	return &gatherer{
 		p:       p,
-		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), failing: make([][2]int32, n), told: make([][2]map[string]int32, n),
+		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), failing: make([][3]int32, n), told: make([][3]map[string]int32, n),
 		ev: evidence{
 			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
 			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
@@ -123,7 +129,7 @@ func (g *gatherer) evidence() evidence {
 		// One that its rules start again, and a probe does not, takes the Pod with
 		// it where nothing else is left to run: the next sync makes a new sandbox.
 		spec := &g.p.containers[c]
-		failed := g.ev.probeFailed[c] || g.failing[c] != [2]int32{}
+		failed := g.ev.probeFailed[c] || g.failing[c][rowOf(trace.LivenessProbe)]+g.failing[c][rowOf(trace.StartupProbe)] > 0
 		if g.p.isRegular(c) && failed && len(spec.rules) > 0 && spec.policy == corev1.RestartPolicyNever && g.p.policy != corev1.RestartPolicyNever {
 			g.ev.newSandbox = true
 		}
@@ -136,6 +142,7 @@ func (g *gatherer) evidence() evidence {
 			}
 			g.ev.unlogged[c] = g.ev.unlogged[c] || failed > g.failing[c][k]
 		}
+		g.ev.unlogged[c] = g.ev.unlogged[c] || g.events >= eventBurst
 	}
 	return g.ev
 }
@@ -155,6 +162,7 @@ func (g *gatherer) take(o *observation, n int) {
 		}
 		g.pairs(&e.Pod.Status, int32(n)+1)
 	case e.Event != nil:
+		g.events++
 		switch e.Event.Reason {
 		case "SandboxChanged":
 			ev.newSandbox = true
@@ -190,7 +198,7 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 	if l.Actor == trace.PostStart && l.Mark.Kind == trace.End && l.Mark.N > 0 {
 		g.ev.hookFailed[c] = true
 	}
-	if (l.Actor == trace.LivenessProbe || l.Actor == trace.StartupProbe) && (l.Mark.Kind != trace.End || l.Mark.N != 0) {
+	if l.Actor.IsProbe() && (l.Mark.Kind != trace.End || l.Mark.N != 0) {
 		g.failing[c][rowOf(l.Actor)]++
 	}
 	g.ev.runs[c] = max(g.ev.runs[c], g.counted[c])
@@ -294,7 +302,7 @@ func (g *gatherer) event(c int, e *trace.Event) {
 		if !strings.HasPrefix(e.Message, "Readiness") {
 			ev.probeFailed[c] = true
 		}
-		for word, a := range map[string]trace.Actor{"Liveness": trace.LivenessProbe, "Startup": trace.StartupProbe} {
+		for word, a := range map[string]trace.Actor{"Liveness": trace.LivenessProbe, "Startup": trace.StartupProbe, "Readiness": trace.ReadinessProbe} {
 			if !strings.Contains(e.Message, word+" probe failed") {
 				continue
 			}

@@ -32,23 +32,29 @@ type history struct {
 	// streak counts the successes of the readiness probe in a row. It belongs
 	// to the probe worker, which outlives an instance.
 	streak int32
+	// streakRun is the run of its latest line, and broken the streak before that
+	// where it was a failure: one that died with its instance does not count.
+	streakRun, broken int32
 	// best is the longest streak; shownReady is the run + 1 that an update
 	// showed as ready.
 	best, shownReady int32
-	// rows count the failures in a row of the liveness and the startup probe.
-	rows [2]row
+	// rows count the failures in a row of each probe; see rowOf.
+	rows [3]row
 }
 
 // row is what a probe worker has counted: so many failures in a row, the latest
 // of the given run.
 type row struct{ run, n int32 }
 
-// rowOf is the place of a liveness or startup probe in a pair of rows.
+// rowOf is the place of a probe among the rows.
 func rowOf(a trace.Actor) int {
-	if a == trace.StartupProbe {
+	switch a {
+	case trace.StartupProbe:
+		return 0
+	case trace.LivenessProbe:
 		return 1
 	}
-	return 0
+	return 2
 }
 
 // seen is what the lines so far have shown of one instance. Each is the index
@@ -71,10 +77,9 @@ type seen struct {
 	// success alone may be of a probe that took longer than its time-out.
 	passed             int32
 	hookCode, mainCode int32
-	// failures are the longest rows of failures that the worker of the liveness
-	// and that of the startup probe may have counted by a failure of this
-	// instance.
-	failures [2]int32
+	// failures are the longest rows of failures that the worker of each probe
+	// may have counted by a failure of this instance.
+	failures [3]int32
 }
 
 // stage counts the Events that one start records, in their order.
@@ -171,9 +176,7 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 		if bad && l.Actor != trace.ReadinessProbe {
 			mark(&x.failing)
 		}
-		if l.Actor != trace.ReadinessProbe {
-			h.count(spec, x, l.Actor, bad, ok)
-		}
+		h.count(spec, x, l.Actor, bad, ok)
 		switch l.Actor {
 		case trace.StartupProbe:
 			x.startupLast = at
@@ -183,10 +186,13 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 			}
 		case trace.ReadinessProbe:
 			x.readinessLast = at
-			h.streak++
+			if h.streakRun != run {
+				h.streak, h.streakRun = max(h.streak, h.broken), run
+			}
 			if !ok {
-				h.streak = 0
+				h.streak, h.broken = 0, h.streak
 			} else {
+				h.streak, h.broken = h.streak+1, 0
 				mark(&x.ready)
 			}
 			h.best = max(h.best, h.streak)
@@ -196,14 +202,14 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 	}
 }
 
-// count takes a run of a liveness or startup probe into the row of its worker,
-// which outlives an instance: while that dies, one more may fail without a line.
-// A worker that has had its instance stopped begins anew.
+// count takes a run of a probe into the row of its worker, which outlives an
+// instance: while that dies, one more may fail without a line. A worker that has
+// had its instance stopped begins anew.
 func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded bool) {
 	w := &h.rows[rowOf(a)]
 	if w.run != x.run {
 		old := h.at(w.run)
-		if stopped := old.term != 0 || old.preStop != 0; stopped && w.n >= spec.probe(a).failures {
+		if stopped := old.term != 0 || old.preStop != 0; stopped && a != trace.ReadinessProbe && w.n >= spec.probe(a).failures {
 			w.n = 0
 		} else {
 			w.n++

@@ -285,7 +285,7 @@ var rules = []Rule{
 	},
 	{
 		Slug: ruleSuccessThreshold, Level: Must, Basis: Documented, From: "R50",
-		Says:   "A container turns ready only after successThreshold successes of its readiness probe in a row.",
+		Says:   "A container turns ready only after successThreshold successes of its readiness probe in a row, and unready only after failureThreshold failures.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
 	},
 	{

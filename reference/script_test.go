@@ -22,7 +22,7 @@ import (
 // Never" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3"
-// the other two, which give up after one otherwise; "stop=USR1" is a stop signal;
+// all of them, which need one otherwise; "stop=USR1" is a stop signal;
 // "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
 // A trace section has one entry a line:
 //
@@ -92,7 +92,7 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 		case "startup":
 			c.StartupProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "readiness":
-			c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec}
+			c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "liveness":
 			c.LivenessProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "delay":
@@ -100,7 +100,7 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 		case "successes":
 			c.ReadinessProbe.SuccessThreshold = number(value)
 		case "failures":
-			for _, p := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe} {
+			for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
 				if p != nil {
 					p.FailureThreshold = number(value)
 				}

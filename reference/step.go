@@ -129,15 +129,12 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 // with grace left had stopped by then.
 func (r *reading) hadStopped(s *state, i int) {
 	rule := ruleSidecarsReverse
-	switch {
-	case i >= r.p.inits:
+	if i >= r.p.inits {
 		rule = ruleSidecarsLast
-	case r.p.containers[i].role != sidecar:
-		return // an init container is not waited for
 	}
 	for j := range min(i, r.p.inits) {
 		x := r.seenOf(s, j)
-		if c := &s.c[i]; r.p.containers[j].role == sidecar && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, int(x.term)-1) {
+		if c := &s.c[i]; r.p.containers[j].role == sidecar && r.waitsFor(s, j, i) && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, int(x.term)-1) {
 			c.gone = cause{x.term, rule}
 		}
 	}
@@ -452,7 +449,11 @@ func (r *reading) isDueFirst(s *state, j, i, n int) bool {
 
 // dueFirst starts again what a restart of container i shows to have been
 // started by then: a sync starts the containers in the order in which the Pod
-// lists them, and waits for the postStart hook of each.
+// lists them, and waits for the postStart hook of each. Lines alone never show
+// which containers were due in one sync: a process ends some time after its last
+// line, so the sync that began then may have seen the one exit and not the
+// other. Nor is anything demanded of a second restart, which has a back-off, or
+// of first lines, which lag.
 func (r *reading) dueFirst(s *state, i, n int) {
 	for j := range i {
 		if !r.isDueFirst(s, j, i, n) {

@@ -58,7 +58,8 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 		if !spec.postStart {
 			return nil, because(deny(ruleHookFailure), "container %s declares no postStart hook", spec.name)
 		}
-		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i) {
+		// Where a probe failed, it may speak of an instance that is not seen yet.
+		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i) && !r.probeFailed(&s, i) {
 			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure})
 		}
 	case "FailedPreStopHook":

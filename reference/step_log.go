@@ -133,11 +133,33 @@ func (r *reading) onTerm(s state, i, n int) (state, *denial) {
 		if j < r.p.inits {
 			rule = ruleSidecarsReverse
 		}
-		if o := &s.c[j]; !o.fresh && !o.gone.known() && r.p.containers[j].role != initContainer {
+		if o := &s.c[j]; !o.fresh && !o.gone.known() && r.waitsFor(&s, i, j) {
 			o.gone = at(n, rule)
 		}
 	}
 	return s, nil
+}
+
+// waitsFor reports whether sidecar i waits for container j, listed behind it,
+// where the Pod ends: for each regular container, and for the next sidecar, which
+// waits for the one behind that. One that did not run when it all began breaks
+// this chain (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go,
+// newTerminationOrdering).
+func (r *reading) waitsFor(s *state, i, j int) bool {
+	if r.p.isRegular(j) {
+		return true
+	}
+	for k := i + 1; k < j; k++ {
+		if r.p.containers[k].role != sidecar {
+			continue
+		}
+		c, x := &s.c[k], r.seenOf(s, k)
+		ended := x.mainEnd != 0 && x.mainEnd < s.ending.obs || c.gone.known() && c.gone.obs < s.ending.obs
+		if ended || c.fresh || r.h[k].over >= c.run {
+			return false
+		}
+	}
+	return r.p.containers[j].role == sidecar
 }
 
 func (r *reading) onPostStart(s state, i, n int) ([]state, *denial) {

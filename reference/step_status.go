@@ -154,10 +154,22 @@ func (r *reading) shownFirst(s state, i int, cs *corev1.ContainerStatus, n int) 
 // readyFits says why a container cannot be ready.
 func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 	spec := &r.p.containers[i]
-	if !cs.Ready || !spec.readiness.declared || spec.role == initContainer || !r.ev.writes(i, trace.ReadinessProbe) || r.ev.logGap {
+	if !spec.readiness.declared || spec.role == initContainer || !r.ev.writes(i, trace.ReadinessProbe) || r.ev.logGap {
 		return nil
 	}
 	x := r.h[i].at(cs.RestartCount)
+	if !cs.Ready {
+		// What was shown as ready stays so until the probe has failed often enough.
+		row, started := x.failures[rowOf(trace.ReadinessProbe)], cs.Started != nil && *cs.Started
+		if r.ev.runs[i] > cs.RestartCount || r.ev.endsAnyTime || len(r.ev.ends) > 0 {
+			row++ // one may have died with its container, and left no line
+		}
+		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
+		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed || len(r.ev.restarts) > 0 {
+			return nil
+		}
+		return because(deny(ruleSuccessThreshold, cause{x.readinessLast, ruleSuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.readiness.failures)
+	}
 	switch {
 	case x.ready == 0:
 		return because(deny(ruleReadyAfterProbe), "status of container %s says ready, and no readiness probe of this instance has succeeded by then", cs.Name)
@@ -313,12 +325,22 @@ func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *
 		return because(deny(ruleStarted), "status of container %s says started while it is %s", cs.Name, stateWord(cs))
 	case !spec.startup.declared && runs && !started && !forgot:
 		return because(deny(ruleStarted), "status of container %s says running and not started, and it has no startup probe", cs.Name)
-	case cs.Ready && !(runs && started) && !(runs && forgot):
+	case cs.Ready && !(runs && started) && !(runs && (forgot || r.takenBack(spec, cs))):
 		return because(deny(ruleReady), "status of container %s says ready while it is %s, started %t", cs.Name, stateWord(cs), started)
 	case !spec.readiness.declared && runs && started && !cs.Ready && !forgot && !spec.startup.declared:
 		return because(deny(ruleReady), "status of container %s says not ready while it runs, and it has no readiness probe", cs.Name)
 	}
 	return nil
+}
+
+// takenBack reports whether a startup probe that was run once more behind its
+// success may have failed then: that is published at once, what follows from it
+// by the next sync.
+func (r *reading) takenBack(spec *spec, cs *corev1.ContainerStatus) bool {
+	i := r.p.index[spec.name]
+	x := r.h[i].at(cs.RestartCount)
+	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
+	return spec.startup.declared && !r.k.startupProbeStops() && failed
 }
 
 // view counts what the container states of one object come to, as getPhase
@@ -401,8 +423,8 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 					v.running++
 				case end != nil:
 					v.stopped++
-					if end.ExitCode != 0 {
-						v.failed++
+					if end.ExitCode != 0 || cs.State.Waiting != nil {
+						v.failed++ // one that waits to be started again has not succeeded
 					}
 					rule, ruled := ruleMatches(spec.rules, end.ExitCode)
 					again := ruled && rule.Action == corev1.ContainerRestartRuleActionRestart || end.Reason == "RestartingAllContainers" ||
@@ -448,7 +470,7 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case v.initsOpen > 0 || v.initsFailed > 0:
 		// Every regular container was started before, and an init container
 		// has not ended: its status was lost, and what it was is not known.
-		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodFailed}
+		return []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodFailed, final}
 	case v.running > 0 && v.sidecarsOpen > 0 && v.stopped == r.p.regulars, v.sidecarsProbed > 0 && !v.begunNow:
 		// The success of a startup probe is published at once, what follows from
 		// it by the next sync.

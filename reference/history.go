@@ -32,6 +32,9 @@ type history struct {
 	// streak counts the successes of the readiness probe in a row. It belongs
 	// to the probe worker, which outlives an instance.
 	streak int32
+	// streakRun is the run of its latest line, and broken the streak before that
+	// where it was a failure: one that died with its instance does not count.
+	streakRun, broken int32
 	// best is the longest streak; shownReady is the run + 1 that an update
 	// showed as ready.
 	best, shownReady int32
@@ -183,10 +186,13 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 			}
 		case trace.ReadinessProbe:
 			x.readinessLast = at
-			h.streak++
+			if h.streakRun != run {
+				h.streak, h.streakRun = max(h.streak, h.broken), run
+			}
 			if !ok {
-				h.streak = 0
+				h.streak, h.broken = 0, h.streak
 			} else {
+				h.streak, h.broken = h.streak+1, 0
 				mark(&x.ready)
 			}
 			h.best = max(h.best, h.streak)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/mod/semver"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 )
 
@@ -71,7 +72,30 @@ func Config(rt Runtime, o Options) *v1alpha4.Cluster {
 		}
 		c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, patch)
 	}
+	electNobody(c, o.Version)
 	return c
+}
+
+// listedArgs is the first version for which kind writes the arguments of the control plane as a list (kubeadm's v1beta4) and not as a map.
+const listedArgs = "v1.36.0"
+
+// electNobody lets the controller manager and the scheduler run without leader election: there is one control plane. Where the machine is so busy that
+// a lease cannot be renewed in time both would end, and nothing would be scheduled until they are back.
+func electNobody(c *v1alpha4.Cluster, version string) {
+	if semver.Compare(version, listedArgs) < 0 && semver.IsValid(version) {
+		c.KubeadmConfigPatches = append(c.KubeadmConfigPatches,
+			"kind: ClusterConfiguration\ncontrollerManager:\n  extraArgs:\n    leader-elect: \"false\"\nscheduler:\n  extraArgs:\n    leader-elect: \"false\"\n")
+		return
+	}
+	const arg = "{name: leader-elect, value: \"false\"}"
+	scheduler := "- {op: add, path: /scheduler/extraArgs, value: [" + arg + "]}\n"
+	if len(c.FeatureGates) > 0 { // then kind gives it arguments
+		scheduler = "- {op: add, path: /scheduler/extraArgs/-, value: " + arg + "}\n"
+	}
+	c.KubeadmConfigPatchesJSON6902 = append(c.KubeadmConfigPatchesJSON6902, v1alpha4.PatchJSON6902{
+		Group: "kubeadm.k8s.io", Version: "v1beta4", Kind: "ClusterConfiguration",
+		Patch: "- {op: add, path: /controllerManager/extraArgs/-, value: " + arg + "}\n" + scheduler,
+	})
 }
 
 // adapt adds to a configuration what this machine needs, and an image where a node has none.

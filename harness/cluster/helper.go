@@ -187,7 +187,7 @@ func (c *Cluster) systemNamespace(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// CreateNamespace makes a namespace that belongs to this run and in which any Pod may be created, and waits until one can be.
+// CreateNamespace makes a namespace that belongs to this run and in which any Pod may be created.
 func (c *Cluster) CreateNamespace(ctx context.Context, name string, labels map[string]string) error {
 	all := c.Owner.Labels(time.Now())
 	all["pod-security.kubernetes.io/enforce"] = "privileged"
@@ -196,7 +196,14 @@ func (c *Cluster) CreateNamespace(ctx context.Context, name string, labels map[s
 	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("creating namespace %s: %w", name, err)
 	}
-	return WaitServiceAccount(ctx, c.Client, name)
+	// No Pod can be created without the default service account. The control plane makes one where there is none, which takes
+	// long where it has much to do. Nothing in a case talks to the API, so no Pod has to wait for a token.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}, AutomountServiceAccountToken: new(bool)}
+	_, err := c.Client.CoreV1().ServiceAccounts(name).Create(ctx, account, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating the default service account of namespace %s: %w", name, err)
+	}
+	return nil
 }
 
 // DeleteNamespace asks for the deletion of a namespace and does not wait for it.

@@ -59,7 +59,7 @@ func waitReady(ctx context.Context, client kubernetes.Interface, o ReadyOptions)
 	}); err != nil {
 		return err
 	}
-	if err := WaitServiceAccount(ctx, client, metav1.NamespaceDefault); err != nil {
+	if err := waitServiceAccount(ctx, client, metav1.NamespaceDefault); err != nil {
 		return err
 	}
 	o.Progress("waiting for the Pods of kube-system")
@@ -85,8 +85,8 @@ func waitReady(ctx context.Context, client kubernetes.Interface, o ReadyOptions)
 	}, deploymentsReady)
 }
 
-// WaitServiceAccount waits until a namespace has its default service account, without which no Pod can be created there.
-func WaitServiceAccount(ctx context.Context, client kubernetes.Interface, namespace string) error {
+// waitServiceAccount waits until a namespace has its default service account, without which no Pod can be created there.
+func waitServiceAccount(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	return await(ctx, "the default service account of namespace "+namespace, listwatch.Source{
 		What:   "ServiceAccounts",
 		Fields: "metadata.name=default",

@@ -90,16 +90,11 @@ func (r *reading) backoff(run int32) time.Duration {
 // long after the last. Only instances that were all seen to their end are
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
-<<<<<<< HEAD
-	l := &r.ob(n).log
-	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed[i] != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
-=======
 	l, spec := &r.ob(n).log, &r.p.containers[i]
 	if spec.liveness.network || spec.startup.network {
 		return false // one that nobody answers leaves no line
 	}
-	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
->>>>>>> main
+	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed[i] != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
 	runs := r.h[i].runs
@@ -405,13 +400,6 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	var since int32
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
-<<<<<<< HEAD
-		if y.hookFirst != 0 && y.hookEnd == 0 {
-			return nil
-		}
-		// The kubelet was still busy with what it had begun to start.
-		since = max(since, y.first, y.hookEnd)
-=======
 		if spec.role != initContainer {
 			// The sync before the stop may still have been starting containers,
 			// and waited for their hooks.
@@ -420,7 +408,6 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 			}
 			since = max(since, y.first, y.hookEnd)
 		}
->>>>>>> main
 		if spec.preStop {
 			// A hook that logs no end may run for longer than is seen.
 			if y.preStopEnd == 0 && (j == i || y.mainEnd == 0 || y.preStop != 0 || y.term != 0) {

@@ -91,8 +91,10 @@ func (r *reading) backoff(run int32) time.Duration {
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
 	l, spec := &r.ob(n).log, &r.p.containers[i]
-	if spec.liveness.network || spec.startup.network {
-		return false // one that nobody answers leaves no line
+	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
+		if p := spec.probe(a); p.network || p.declared && !r.ev.writes(i, a) {
+			return false // one that nobody answers, or that is cut off, leaves no line
+		}
 	}
 	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed[i] != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false

@@ -28,6 +28,8 @@ type reading struct {
 	// that it showed.
 	shownAt int32
 	phase   corev1.PodPhase
+	// ready: the latest update showed the Pod as ready.
+	ready bool
 	// initialized: an update showed the Pod as initialized.
 	initialized bool
 	// now is the observation that is being taken, and n its index.

@@ -195,6 +195,13 @@ func (r *reading) asleep(s *state, i, n int) bool {
 	if s.c[i].kill == byProbe && (spec.liveness.network || spec.startup.network) {
 		return false // the line of one that was given up comes late
 	}
+	for _, a := range r.ev.ends {
+		// The clock of the node may be behind that of the recorder, by which the
+		// line had not arrived either.
+		if act := r.ob(int(a) - 1).entry.At; s.c[i].kill == byEnding && int(a) <= n+1 && !r.ob(n).entry.At.Before(act.Add(min(r.grace(a), d))) {
+			return false
+		}
+	}
 	return r.stoppedWithin(s, i, n, d)
 }
 
@@ -259,21 +266,19 @@ func (r *reading) slept(i int, run int32, started time.Time, n int) *denial {
 	early := func(line int32) bool {
 		return line != 0 && r.written(int(line)-1).Add(r.slack(int(line)-1)).Before(until)
 	}
-	if !r.roundsInTrace() {
-		for j := i + 1; run == 0 && j < r.p.inits+r.p.regulars && !r.ev.startFailed[i]; j++ {
-			if x := r.h[j].at(0); early(x.first) {
-				return r.sleeps(i, ruleBlocksNext, x.first)
-			}
+	for j := i + 1; run == 0 && j < r.p.inits+r.p.regulars && !r.ev.startFailed[i]; j++ {
+		if x := r.h[j].at(0); early(x.first) {
+			return r.sleeps(i, ruleBlocksNext, x.first)
 		}
-		x := r.h[i].at(run)
-		switch {
-		case early(x.term):
-			return r.sleeps(i, ruleTermAfterSync, x.term)
-		case early(x.preStop):
-			return r.sleeps(i, ruleTermAfterSync, x.preStop)
-		case run == 0 && early(x.probed):
-			return r.sleeps(i, ruleAfterSync, x.probed)
-		}
+	}
+	x := r.h[i].at(run)
+	switch {
+	case early(x.term):
+		return r.sleeps(i, ruleTermAfterSync, x.term)
+	case early(x.preStop):
+		return r.sleeps(i, ruleTermAfterSync, x.preStop)
+	case run == 0 && early(x.probed):
+		return r.sleeps(i, ruleAfterSync, x.probed)
 	}
 	// The clock of the recorder is another one.
 	if r.ob(n).entry.At.Add(time.Second).Before(until) {

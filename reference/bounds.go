@@ -1,8 +1,11 @@
 package reference
 
 import (
+	"math"
 	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -88,10 +91,12 @@ func (r *reading) backoff(run int32) time.Duration {
 // counted.
 func (r *reading) tooSoon(i int, x *seen, n int) bool {
 	l, spec := &r.ob(n).log, &r.p.containers[i]
-	if spec.liveness.network || spec.startup.network {
-		return false // one that nobody answers leaves no line
+	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
+		if p := spec.probe(a); p.network || p.declared && !r.ev.writes(i, a) {
+			return false // one that nobody answers, or that is cut off, leaves no line
+		}
 	}
-	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
+	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed[i] != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
 	runs := r.h[i].runs
@@ -119,24 +124,28 @@ func (r *reading) grace(of int32) time.Duration {
 }
 
 // graceLeft reports whether the grace period within which container i is being
-// stopped had surely not run out when line n was written. A second is left for
-// the arithmetic in whole seconds (killContainer floors what it subtracts).
+// stopped had surely not run out when line n was written.
 func (r *reading) graceLeft(s *state, i, n int) bool {
-	if r.ev.ample {
-		return true
-	}
+	return r.ev.ample || r.stoppedWithin(s, i, n, math.MaxInt64)
+}
+
+// stoppedWithin reports whether line n was surely written before so much time
+// had passed since the stop of container i began, with the grace period not over
+// either. A second is left for the arithmetic in whole seconds (killContainer
+// floors what it subtracts), and for the clock that an act was recorded by.
+func (r *reading) stoppedWithin(s *state, i, n int, most time.Duration) bool {
 	if r.ev.endsAnyTime {
 		return false // it may have been ended with any period
 	}
 	var end time.Time
-	least := time.Duration(r.p.grace) * time.Second
+	least := min(time.Duration(r.p.grace)*time.Second, most)
 	for _, a := range r.ev.ends {
 		if int(a) > n+1 {
 			break
 		}
 		// A Pod that is being deleted has the period of its deletion, also for
 		// a container that is stopped for another reason.
-		g := r.grace(a)
+		g := min(r.grace(a), most)
 		least = min(least, g)
 		if e := r.ob(int(a) - 1).entry.At.Add(g); end.IsZero() || e.Before(end) {
 			end = e
@@ -159,6 +168,9 @@ func (r *reading) graceLeft(s *state, i, n int) bool {
 		spec := &r.p.containers[i]
 		g := min(orGrace(spec.liveness, r.p.grace), orGrace(spec.startup, r.p.grace))
 		end = r.written(int(x.failing) - 1).Add(min(least, time.Duration(g)*time.Second))
+		if r.changedBy(i, n) {
+			return false // or it was stopped for that
+		}
 	case byHook:
 		if x.hookEnd == 0 {
 			return false
@@ -168,6 +180,121 @@ func (r *reading) graceLeft(s *state, i, n int) bool {
 		return false
 	}
 	return r.written(n).Add(r.slack(n)).Before(end.Add(-time.Second))
+}
+
+// asleep reports whether the preStop hook of container i, which sleeps in the
+// kubelet and so writes nothing, had surely not returned when line n was written:
+// it takes its full time, or what there is of the grace period
+// (pkg/kubelet/lifecycle/handlers.go, runSleepHandler).
+func (r *reading) asleep(s *state, i, n int) bool {
+	spec := &r.p.containers[i]
+	d := spec.sleepStop
+	if d == 0 || !r.k.Enabled(gateSleepHooks) || r.ev.ample || r.kubeletRestarted(n) {
+		return false
+	}
+	if s.c[i].kill == byProbe && (spec.liveness.network || spec.startup.network) {
+		return false // the line of one that was given up comes late
+	}
+	return r.stoppedWithin(s, i, n, d)
+}
+
+// stopCause is what asleep counts from.
+func (r *reading) stopCause(s *state, i, n int) cause {
+	x := r.seenOf(s, i)
+	obs := x.hookEnd
+	switch s.c[i].kill {
+	case byProbe:
+		obs = x.failing
+	case byEnding:
+		obs = s.ending.obs
+		for _, a := range r.ev.ends {
+			if int(a) <= n+1 {
+				obs = min(obs, a)
+			}
+		}
+	}
+	return cause{obs, rulePreStopFirst}
+}
+
+// sleepUntil is when the postStart hook of container i can have returned that
+// sleeps in the kubelet, at the earliest, if its instance was started at the time
+// that a status shows; that has whole seconds, and is the clock of the node. Zero
+// where there is no such hook.
+func (r *reading) sleepUntil(i, n int, started time.Time) time.Time {
+	d := r.p.containers[i].sleepStart
+	if d == 0 || started.IsZero() || !r.k.Enabled(gateSleepHooks) || r.kubeletRestarted(n) {
+		return time.Time{}
+	}
+	return started.Add(d)
+}
+
+// heldBack says why line n, the first of instance run of container i, comes too
+// early: another container had to be started, and its postStart hook to sleep,
+// before that instance was started.
+func (r *reading) heldBack(i int, run int32, n int) *denial {
+	if run != 0 || r.roundsInTrace() || r.h[i].at(0).first != 0 {
+		return nil
+	}
+	for j := range min(i, r.p.inits+r.p.regulars) {
+		h := &r.h[j]
+		if h.startedRun != 0 || r.ev.startFailed[j] {
+			continue
+		}
+		if until := r.sleepUntil(j, n, h.startedAt); r.written(n).Add(r.slack(n)).Before(until) {
+			return r.sleeps(j, ruleBlocksNext, h.startedObs)
+		}
+	}
+	return nil
+}
+
+// slept says what comes too early beside an instance of container i that an
+// update shows to have been started: its postStart hook sleeps in the kubelet,
+// and until that is over no container listed behind is started, none is stopped,
+// and nothing is shown or probed of the instance.
+func (r *reading) slept(i int, run int32, started time.Time, n int) *denial {
+	until := r.sleepUntil(i, n, started)
+	if until.IsZero() {
+		return nil
+	}
+	early := func(line int32) bool {
+		return line != 0 && r.written(int(line)-1).Add(r.slack(int(line)-1)).Before(until)
+	}
+	if !r.roundsInTrace() {
+		for j := i + 1; run == 0 && j < r.p.inits+r.p.regulars && !r.ev.startFailed[i]; j++ {
+			if x := r.h[j].at(0); early(x.first) {
+				return r.sleeps(i, ruleBlocksNext, x.first)
+			}
+		}
+		x := r.h[i].at(run)
+		switch {
+		case early(x.term):
+			return r.sleeps(i, ruleTermAfterSync, x.term)
+		case early(x.preStop):
+			return r.sleeps(i, ruleTermAfterSync, x.preStop)
+		case run == 0 && early(x.probed):
+			return r.sleeps(i, ruleAfterSync, x.probed)
+		}
+	}
+	// The clock of the recorder is another one.
+	if r.ob(n).entry.At.Add(time.Second).Before(until) {
+		return r.sleeps(i, ruleBetweenSyncs, 0)
+	}
+	return nil
+}
+
+func (r *reading) sleeps(i int, rule string, obs int32) *denial {
+	return because(deny(rule, cause{obs, rule}), "the postStart hook of container %s sleeps for %s from its start on", r.p.containers[i].name, r.p.containers[i].sleepStart)
+}
+
+// startOf is when the instance of a status was started; whole seconds.
+func startOf(cs *corev1.ContainerStatus) time.Time {
+	switch {
+	case cs.State.Running != nil:
+		return cs.State.Running.StartedAt.Time
+	case cs.State.Terminated != nil:
+		return cs.State.Terminated.StartedAt.Time
+	}
+	return time.Time{}
 }
 
 // endedByItself is when the last regular container ended, zero where the Pod did

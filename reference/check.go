@@ -177,6 +177,9 @@ func (r *reading) record(n int) {
 		r.hear(n)
 	case e.Pod != nil:
 		r.shownAt, r.phase = int32(n)+1, e.Pod.Status.Phase
+		r.ready = slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
 		r.initialized = r.initialized || slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue
 		})

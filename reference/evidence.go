@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -38,9 +40,10 @@ type evidence struct {
 	logGap, eventGap bool
 	// newSandbox: the sandbox of the Pod was replaced at least once.
 	newSandbox bool
-	// changed: the Pod was changed at the API, so that the kubelet may replace
-	// any container.
-	changed bool
+	// changed is the first observation (index + 1) by which the definition of
+	// each container may have been changed at the API, so that the kubelet
+	// replaces it, and changes how often it was; 0 if never.
+	changed, changes []int32
 	// unlogged: a probe may have failed more often than lines tell, because
 	// Events do tell of it, or are so many that the kubelet drops some.
 	unlogged []bool
@@ -97,6 +100,11 @@ type gatherer struct {
 	failing [][3]int32
 	told    [][3]map[string]int32
 	events  int
+	// spec is that of the latest update; patched and redefined count how often
+	// acts changed the definition of a container, and how often updates show
+	// that somebody did.
+	spec               *corev1.PodSpec
+	patched, redefined []int32
 }
 
 func newGatherer(p *plan, logOnly bool) *gatherer {
@@ -104,9 +112,11 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 	return &gatherer{
 		p:       p,
 		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), failing: make([][3]int32, n), told: make([][3]map[string]int32, n),
+		patched: make([]int32, n), redefined: make([]int32, n),
 		ev: evidence{
 			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
 			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
+			changed: make([]int32, n), changes: make([]int32, n),
 		},
 	}
 }
@@ -126,6 +136,7 @@ func (g *gatherer) evidence() evidence {
 		g.ev.endsAnyTime = true
 	}
 	for c := range g.p.containers {
+		g.ev.changes[c] = max(g.patched[c], g.redefined[c])
 		// One that its rules start again, and a probe does not, takes the Pod with
 		// it where nothing else is left to run: the next sync makes a new sandbox.
 		spec := &g.p.containers[c]
@@ -161,6 +172,7 @@ func (g *gatherer) take(o *observation, n int) {
 			}
 		}
 		g.pairs(&e.Pod.Status, int32(n)+1)
+		g.compare(&e.Pod.Spec)
 	case e.Event != nil:
 		g.events++
 		switch e.Event.Reason {
@@ -219,9 +231,59 @@ func (g *gatherer) act(a *trace.Act, n int) {
 		case trace.ActDelete, trace.ActEvict:
 			ev.ends = append(ev.ends, at)
 		case trace.ActPatch:
-			ev.changed = true
+			g.patch(a, at)
 		}
 	}
+}
+
+// patch takes the content of a patch of the Pod, a strategic merge: it changes
+// the definition of the containers that it names. One that cannot be read so may
+// have changed any.
+func (g *gatherer) patch(a *trace.Act, at int32) {
+	type list []map[string]json.RawMessage
+	var p struct {
+		Spec struct{ InitContainers, Containers list }
+	}
+	names, readable := map[string]bool{}, json.Unmarshal(a.Param, &p) == nil && a.Target() == ""
+	for _, of := range []list{p.Spec.InitContainers, p.Spec.Containers} {
+		for _, c := range of {
+			var name string
+			readable = readable && json.Unmarshal(c["name"], &name) == nil
+			names[name] = names[name] || len(c) > 1
+		}
+	}
+	for c := range g.p.containers {
+		if !readable || names[g.p.containers[c].name] {
+			g.patched[c]++
+			if g.ev.changed[c] == 0 {
+				g.ev.changed[c] = at
+			}
+		}
+	}
+}
+
+// compare finds the containers that are defined otherwise than in the update
+// before. Up to 1.30 the kubelet replaces a container for any field of it, and
+// later for its image alone, which is the one that the API lets change, beside
+// resources (pkg/kubelet/container/helpers.go, HashContainer).
+func (g *gatherer) compare(spec *corev1.PodSpec) {
+	if old := g.spec; old != nil {
+		differs := func(was, is []corev1.Container) {
+			for i := range min(len(was), len(is)) {
+				c, ok := g.p.index[is[i].Name]
+				if !ok || reflect.DeepEqual(was[i], is[i]) {
+					continue
+				}
+				g.redefined[c]++
+				if g.patched[c] == 0 {
+					g.ev.changed[c] = 1 // nothing says when
+				}
+			}
+		}
+		differs(old.InitContainers, spec.InitContainers)
+		differs(old.Containers, spec.Containers)
+	}
+	g.spec = spec
 }
 
 func (g *gatherer) status(s *corev1.ContainerStatus) {

@@ -27,8 +27,11 @@ type history struct {
 	shownRun, shownObs int32
 	// startedAt is when the runtime started the instance startedRun, as an
 	// update showed it; whole seconds.
-	startedAt  time.Time
-	startedRun int32
+	startedAt              time.Time
+	startedRun, startedObs int32
+	// wasReady and wasStarted are the run + 1 that the latest update showed as
+	// ready, or as started; 0 where it did not.
+	wasReady, wasStarted int32
 	// streak counts the successes of the readiness probe in a row. It belongs
 	// to the probe worker, which outlives an instance.
 	streak int32
@@ -232,13 +235,17 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 		h.shownRun, h.shownObs = run, int32(n)+1
 	}
 	h.shown = max(h.shown, rankOf(cs))
+	h.wasReady, h.wasStarted = 0, 0
 	if cs.Ready {
-		h.shownReady = run + 1
+		h.shownReady, h.wasReady = run+1, run+1
+	}
+	if cs.Started != nil && *cs.Started {
+		h.wasStarted = run + 1
 	}
 	switch {
 	case cs.State.Terminated != nil:
 		h.over = max(h.over, run)
 	case cs.State.Running != nil && !cs.State.Running.StartedAt.IsZero():
-		h.startedAt, h.startedRun = cs.State.Running.StartedAt.Time, run
+		h.startedAt, h.startedRun, h.startedObs = cs.State.Running.StartedAt.Time, run, int32(n)+1
 	}
 }

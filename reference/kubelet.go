@@ -57,6 +57,8 @@ const (
 	gateRestartAll       = "RestartAllContainersOnContainerExits"
 	gateShortBackoff     = "ReduceDefaultCrashLoopBackOffDecay"
 	gateStopSignals      = "ContainerStopSignals"
+	gateSleepHooks       = "PodLifecycleSleepAction"
+	gateRestartForgets   = "ChangeContainerStatusOnKubeletRestart"
 )
 
 // gates are those, with the minor release that brought each, and the one from
@@ -69,6 +71,8 @@ var gates = map[string]struct{ since, on int }{
 	gateRestartAll:       {35, 36},
 	gateShortBackoff:     {33, 0},
 	gateStopSignals:      {33, 0},
+	gateSleepHooks:       {29, 30},
+	gateRestartForgets:   {35, 0},
 }
 
 // Enabled reports whether a feature gate that bears on order is on.
@@ -117,6 +121,12 @@ func (k Kubelet) sandboxConditionEarly() bool { return k.since(36) }
 // killsInParallel: the containers that one sync stops, up to 1.37 one after
 // the other (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
 func (k Kubelet) killsInParallel() bool { return k.since(38) }
+
+// remembers: a kubelet that is restarted takes over what containers were shown
+// as; up to 1.34, or with the gate on, all that have probes are not ready or not
+// started until they have been probed again (pkg/kubelet/prober/prober_manager.go,
+// isContainerStarted, setReadyStateOnKubeletRestart).
+func (k Kubelet) remembers() bool { return k.since(35) && !k.Enabled(gateRestartForgets) }
 
 // sidecarProbesStop: the liveness and startup probes of sidecars end when the
 // termination begins, as those of regular containers always do

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -50,6 +51,9 @@ type spec struct {
 
 	postStart, preStop           bool
 	startup, readiness, liveness probe
+	// sleepStart and sleepStop are how long a hook sleeps that does nothing
+	// else; 0 where it is of another kind.
+	sleepStart, sleepStop time.Duration
 	// stop is the signal that stops it, without its SIG prefix.
 	stop string
 }
@@ -180,6 +184,7 @@ func (p *plan) add(c corev1.Container, r role, at string) []string {
 	if c.Lifecycle != nil {
 		rest := *c.Lifecycle
 		s.postStart, s.preStop = rest.PostStart != nil, rest.PreStop != nil
+		s.sleepStart, s.sleepStop = sleepOf(rest.PostStart), sleepOf(rest.PreStop)
 		if rest.StopSignal != nil {
 			s.stop = strings.TrimPrefix(string(*rest.StopSignal), "SIG")
 			p.gates[gateStopSignals] = at + ".lifecycle.stopSignal"
@@ -194,6 +199,13 @@ func (p *plan) add(c corev1.Container, r role, at string) []string {
 	p.containers = append(p.containers, s)
 	clearFields(&c, irrelevantInContainer, modelledInContainer)
 	return leftOver(at, c)
+}
+
+func sleepOf(h *corev1.LifecycleHandler) time.Duration {
+	if h == nil || h.Sleep == nil {
+		return 0
+	}
+	return time.Duration(h.Sleep.Seconds) * time.Second
 }
 
 // probe reads a probe, with the defaults of the API where the manifest leaves

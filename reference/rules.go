@@ -28,6 +28,7 @@ const (
 	ruleReady           = "status/ready"
 	ruleReadyAfterProbe = "status/ready-after-probe"
 	ruleStarted         = "status/started"
+	ruleKeptOver        = "status/kept-over-restart"
 	ruleEventPossible   = "events/possible"
 
 	ruleInitSerial       = "init/serial"
@@ -191,6 +192,12 @@ var rules = []Rule{
 		Slug: ruleStarted, Level: Must, Basis: Implementation, From: "R35 R57",
 		Says:   "Without a startup probe a container is shown as started exactly while it is shown as running.",
 		Source: "pkg/kubelet/prober/prober_manager.go (isContainerStarted)",
+	},
+	{
+		Slug: ruleKeptOver, Level: Must, Basis: Implementation, From: "R57",
+		Says:     "A container that ran for more than 10 s before its kubelet was started again stays started, and stays ready, in a Pod that is, until a readiness probe fails.",
+		Source:   "pkg/kubelet/prober/prober_manager.go (isContainerStarted, setReadyStateOnKubeletRestart)",
+		Versions: ">=1.35",
 	},
 	{
 		Slug: ruleEventPossible, Level: Must, Basis: Implementation, From: "R9 R15 R80",

@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 // container, "container1 postStart readiness", and may have "restartPolicy
 // Never" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
+// "postStart=3" or "preStop=3" is a hook that sleeps for 3 s,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
 // "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
@@ -30,6 +32,7 @@ import (
 //	+5s                                   time passes
 //	did delete 10                         an act, with a grace period
 //	did restart kubelet                   an act, with what it was done to
+//	did patch {"spec":{}}                 an act, with its parameter
 //	pod Running container1=running,ready  an update; see parseUpdate
 //	event Started container1 text         an Event
 //	gap log text                          a gap
@@ -87,8 +90,14 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 		switch name {
 		case "postStart":
 			c.Lifecycle.PostStart = hook
+			if value != "" {
+				c.Lifecycle.PostStart = &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(number(value))}}
+			}
 		case "preStop":
 			c.Lifecycle.PreStop = hook
+			if value != "" {
+				c.Lifecycle.PreStop = &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(number(value))}}
+			}
 		case "startup":
 			c.StartupProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "readiness":
@@ -155,7 +164,9 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 			name, arg, _ := strings.Cut(rest, " ")
 			var param any
 			if arg != "" {
-				if g, err := strconv.ParseInt(arg, 10, 64); err == nil {
+				if strings.HasPrefix(arg, "{") {
+					param = json.RawMessage(arg)
+				} else if g, err := strconv.ParseInt(arg, 10, 64); err == nil {
 					param = trace.DeleteParam{GracePeriodSeconds: &g}
 				} else {
 					param = arg
@@ -189,8 +200,8 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 
 // parseUpdate reads "Running container1=running,ready container2=waiting
 // Ready=False": the phase, the shown state of each container with its flags
-// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, or a
-// waiting reason), and conditions that differ from the ones that fit.
+// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, redefined
+// for another image, or a waiting reason), and conditions that differ from the ones that fit.
 // "deleting" and "gone" set a deletion.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
 	t.Helper()
@@ -210,7 +221,13 @@ func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *core
 		case strings.ToUpper(name[:1]) == name[:1]:
 			over[name] = corev1.ConditionStatus(is)
 		default:
-			cs := parseContainer(t, name, strings.Split(is, ","))
+			words := strings.Split(is, ",")
+			if k := slices.Index(words, "redefined"); k >= 0 {
+				words = slices.Delete(words, k, k+1)
+				at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+				pod.Spec.Containers[at].Image = "other"
+			}
+			cs := parseContainer(t, name, words)
 			init := slices.IndexFunc(of.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name })
 			plain := init >= 0 && of.Spec.InitContainers[init].RestartPolicy == nil
 			if plain {
@@ -277,6 +294,8 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 	switch words[0] {
 	case "running":
 		cs.State.Running = &corev1.ContainerStateRunning{StartedAt: when}
+	case "ran": // from second N on, and ended
+		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: when}
 	case "terminated":
 		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: when}
 	case "waiting":

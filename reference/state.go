@@ -34,6 +34,8 @@ func (c cause) known() bool { return c.obs != 0 }
 type instance struct {
 	// run counts the instances from 0; -1 before the first.
 	run int32
+	// before is the newest run when this round began; -1 in the first.
+	before int32
 	// fresh: no instance has been started in this round.
 	fresh bool
 	// first: this is the first instance of this round.
@@ -69,7 +71,7 @@ const (
 func newState(p *plan) state {
 	s := state{c: make([]instance, len(p.containers))}
 	for i := range s.c {
-		s.c[i] = instance{run: -1, fresh: true}
+		s.c[i] = instance{run: -1, before: -1, fresh: true}
 	}
 	return s
 }
@@ -87,7 +89,7 @@ func (s *state) same(t *state) bool {
 	}
 	for i := range s.c {
 		a, b := &s.c[i], &t.c[i]
-		if a.run != b.run || a.fresh != b.fresh || a.first != b.first || a.late != b.late || a.kill != b.kill || a.after != b.after ||
+		if a.run != b.run || a.before != b.before || a.fresh != b.fresh || a.first != b.first || a.late != b.late || a.kill != b.kill || a.after != b.after ||
 			a.returned.known() != b.returned.known() || a.gone.known() != b.gone.known() || a.done.known() != b.done.known() {
 			return false
 		}

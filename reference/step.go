@@ -28,6 +28,8 @@ type reading struct {
 	// that it showed.
 	shownAt int32
 	phase   corev1.PodPhase
+	// ready: the latest update showed the Pod as ready.
+	ready bool
 	// initialized: an update showed the Pod as initialized.
 	initialized bool
 	// now is the observation that is being taken, and n its index.
@@ -288,8 +290,8 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 	var first *denial
 	for k, x := range append([]seen{*x}, r.h[j].runs...) {
 		switch {
-		case x.run > c.run:
-			continue
+		case k > 0 && (x.run > c.run || x.run <= c.before):
+			continue // of later, or of another round
 		case x.hookEnd != 0 && x.hookCode != 0:
 			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
 		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)) && !r.cutOff(x.hookBegin, n):
@@ -422,7 +424,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 		return nil, d
 	}
 	again := func(t state, returned cause) state {
-		t.c[i] = instance{run: run, late: s.c[i].late, done: t.c[i].done, returned: returned}
+		t.c[i] = instance{run: run, before: s.c[i].before, late: s.c[i].late, done: t.c[i].done, returned: returned}
 		return t
 	}
 	var next []state
@@ -443,7 +445,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 func (r *reading) isDueFirst(s *state, j, i, n int) bool {
 	return slices.ContainsFunc(r.ev.due, func(d duePair) bool {
 		return d.first == j && d.second == i && d.run == s.c[i].run && int(d.obs) <= n &&
-			!r.ev.startFailed[j] && !r.ev.startFailed[i] && !r.ev.changed && len(r.ev.restarts) == 0 && !r.roundsInTrace()
+			!r.ev.startFailed[j] && !r.ev.startFailed[i] && r.ev.changed[j] == 0 && r.ev.changed[i] == 0 && len(r.ev.restarts) == 0 && !r.roundsInTrace()
 	})
 }
 
@@ -460,7 +462,7 @@ func (r *reading) dueFirst(s *state, i, n int) {
 			continue
 		}
 		if c := &s.c[j]; c.run == 0 {
-			*c = instance{run: 1, late: c.late, done: c.done}
+			*c = instance{run: 1, before: c.before, late: c.late, done: c.done}
 		}
 		r.settle(s, j, n, ruleListedOrder)
 	}
@@ -528,14 +530,43 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	case exited && ruled && rule.Action == corev1.ContainerRestartRuleActionRestart:
 	case len(spec.rules) > 0 && !exited:
 		// What the rules say depends on an exit code that was not seen.
+	case r.replaced(s, i, run, n):
 	case spec.policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
-	case spec.policy == corev1.RestartPolicyOnFailure && exited && x.mainCode == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i] && !r.ev.changed:
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && x.mainCode == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i]:
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})
 	}
 	return nil
+}
+
+// replaced reports whether the kubelet may have started instance run of
+// container i in the place of one whose definition had changed: it does so
+// whatever the policy says, once for each change, with one that ran when the sync
+// began (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
+func (r *reading) replaced(s *state, i int, run int32, n int) bool {
+	c, spec, x := &s.c[i], &r.p.containers[i], r.seenOf(s, i)
+	if !r.p.isRegular(i) || !r.changedBy(i, n) {
+		return false
+	}
+	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && r.p.gates[gateRestartAll] == ""; once && run > r.ev.changes[i] && !r.ev.startFailed[i] {
+		return false
+	}
+	if c.run != run-1 || x.mainEnd == 0 || c.kill != alive {
+		return true
+	}
+	// It ended before anybody stopped it, and a sync may have learned of that
+	// late.
+	by := r.ob(int(r.ev.changed[i]) - 1).entry
+	return by.Did == nil || by.At.Sub(r.written(int(x.mainEnd)-1)) < patience
+}
+
+// changedBy reports whether the definition of container i may have been changed
+// by observation n.
+func (r *reading) changedBy(i, n int) bool {
+	c := r.ev.changed[i]
+	return c != 0 && int(c) <= n+1
 }
 
 // policyRule is the rule that a wrong restart breaks: where the container has a
@@ -631,7 +662,8 @@ func (r *reading) beginAnew(s state, n int) state {
 	for i := range t.c {
 		if r.p.containers[i].role != ephemeral {
 			// One that was created and never ran is not counted by the log.
-			t.c[i] = instance{run: r.h[i].newest().run, fresh: true}
+			run := r.h[i].newest().run
+			t.c[i] = instance{run: run, before: run, fresh: true}
 		}
 	}
 	return t
@@ -674,7 +706,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byProbe:
-		if !r.ev.changed && !r.probeFailed(&s, i) {
+		if !r.changedBy(i, n) && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
 		if d := r.tooFewFailures(i, x); d != nil {
@@ -720,7 +752,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 // that could stop it fails in the log, and has not done so failureThreshold
 // times in a row. A log alone does not tell which probes ran out of time.
 func (r *reading) tooFewFailures(i int, x *seen) *denial {
-	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed || r.ev.unlogged[i] {
+	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed[i] != 0 || r.ev.unlogged[i] {
 		return nil
 	}
 	spec := &r.p.containers[i]

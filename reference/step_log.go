@@ -70,7 +70,7 @@ func (r *reading) write(s state, i, n int) ([]state, *denial) {
 	if c.gone.known() {
 		return nil, deny(c.gone.rule, c.gone)
 	}
-	if d := firstOf(r.tooLate(&s, i, n), r.overdue(&s, i, n)); d != nil {
+	if d := firstOf(r.tooLate(&s, i, n), firstOf(r.overdue(&s, i, n), r.heldBack(i, c.run, n))); d != nil {
 		return nil, d
 	}
 	switch r.ob(n).log.Actor {
@@ -119,6 +119,9 @@ func (r *reading) onTerm(s state, i, n int) (state, *denial) {
 	c, x := &s.c[i], r.seenOf(&s, i)
 	if x.preStopBegin != 0 && x.preStopEnd == 0 && !r.ev.logGap && r.graceLeft(&s, i, n) {
 		return s, because(deny(rulePreStopFirst, cause{x.preStopBegin, rulePreStopFirst}), "the preStop hook of container %s has begun and not ended, and its grace period is not over", r.p.containers[i].name)
+	}
+	if r.asleep(&s, i, n) {
+		return s, because(deny(rulePreStopFirst, r.stopCause(&s, i, n)), "the preStop hook of container %s sleeps for %s, which are not over, nor is its grace period", r.p.containers[i].name, r.p.containers[i].sleepStop)
 	}
 	if d := r.turnMissed(&s, i, n); d != nil {
 		return s, d

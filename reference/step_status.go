@@ -96,6 +96,9 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 		// told to be of one of them.
 		return []state{s}, nil
 	}
+	if d := r.slept(i, run, startOf(cs), n); d != nil {
+		return nil, d
+	}
 	if rank%3 == 0 || run < c.run {
 		// It has not been started, or the state is an old one.
 		return []state{s}, nil
@@ -132,7 +135,7 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 	if len(next) == 0 {
 		return nil, firstOf(first, because(deny(ruleBetweenSyncs), "container %s is shown as %s, but nothing can have started it", cs.Name, stateWord(cs)))
 	}
-	if d := firstOf(r.readyFits(i, cs), r.killedTooSoon(i, cs, n)); d != nil {
+	if d := firstOf(r.readyFits(i, cs), firstOf(r.forgotten(i, cs, n), r.killedTooSoon(i, cs, n))); d != nil {
 		return nil, d
 	}
 	return next, nil
@@ -165,7 +168,7 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 			row++ // one may have died with its container, and left no line
 		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
-		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed || len(r.ev.restarts) > 0 {
+		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed[i] != 0 || len(r.ev.restarts) > 0 {
 			return nil
 		}
 		return because(deny(ruleSuccessThreshold, cause{x.readinessLast, ruleSuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.readiness.failures)
@@ -177,6 +180,55 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 		return because(deny(ruleSuccessThreshold, cause{x.readinessLast, ruleSuccessThreshold}), "status of container %s says ready after %d successes in a row; successThreshold is %d", cs.Name, r.h[i].best, spec.readiness.success)
 	}
 	return nil
+}
+
+// outlives is for how long a container must have run before its kubelet was
+// started for that to take it over as it was shown
+// (pkg/kubelet/prober/prober_manager.go, kubeletRestartGracePeriod). Two seconds
+// are for the whole ones of its start, and for the two clocks.
+const outlives = 10*time.Second + 2*time.Second
+
+// forgotten says what a restarted kubelet has made of a container that it should
+// have taken over: one that was shown as started stays so, and one that was shown
+// as ready, in a Pod that was, until its readiness probe fails.
+func (r *reading) forgotten(i int, cs *corev1.ContainerStatus, n int) *denial {
+	h, spec, run := &r.h[i], &r.p.containers[i], cs.RestartCount
+	if cs.State.Running == nil || spec.role == initContainer || !r.k.remembers() || r.ev.logGap || r.ev.eventGap {
+		return nil
+	}
+	var restart int32
+	for _, a := range r.ev.restarts {
+		if int(a) > n+1 {
+			break
+		}
+		e := r.ob(int(a) - 1).entry
+		if e.Did.Name != trace.ActRestart || e.Did.Target() != "kubelet" || e.At.Sub(cs.State.Running.StartedAt.Time) < outlives {
+			return nil
+		}
+		restart = a
+	}
+	if restart == 0 {
+		return nil
+	}
+	x, started := h.at(run), cs.Started != nil && *cs.Started
+	if spec.startup.declared && (x.started == 0 || !r.ev.writes(i, trace.StartupProbe)) {
+		return nil // what is shown of it may be taken back
+	}
+	if h.wasStarted == run+1 && !started {
+		return because(deny(ruleKeptOver, cause{restart, ruleKeptOver}, cause{r.shownAt, ruleKeptOver}, cause{x.started, ruleKeptOver}), "status of container %s says not started any more behind a restart of the kubelet", cs.Name)
+	}
+	if h.wasReady != run+1 || cs.Ready || !r.ready {
+		return nil
+	}
+	for j := range r.p.containers {
+		// One that is not ready makes the others so that have a probe.
+		p := &r.p.containers[j].readiness
+		failed := slices.ContainsFunc(r.h[j].runs, func(x seen) bool { return x.failures[rowOf(trace.ReadinessProbe)] > 0 })
+		if p.declared && (p.network || failed || r.ev.unlogged[j] || !r.ev.writes(j, trace.ReadinessProbe)) {
+			return nil
+		}
+	}
+	return because(deny(ruleKeptOver, cause{restart, ruleKeptOver}, cause{r.shownAt, ruleKeptOver}, cause{x.ready, ruleKeptOver}), "status of container %s says not ready any more behind a restart of the kubelet, and no readiness probe has failed", cs.Name)
 }
 
 // killedTooSoon says why a container cannot have been killed so soon after its
@@ -317,17 +369,17 @@ func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *
 		return nil
 	}
 	started := cs.Started != nil && *cs.Started
-	// A restarted kubelet forgets what the probes had said; from 1.35 only of
-	// containers that had just been started.
+	// A restarted kubelet forgets what the probes had said; see forgotten for
+	// how much of it.
 	forgot := r.kubeletRestarted(n)
 	switch {
 	case started && !runs:
 		return because(deny(ruleStarted), "status of container %s says started while it is %s", cs.Name, stateWord(cs))
-	case !spec.startup.declared && runs && !started && !forgot:
+	case !spec.startup.declared && runs && !started:
 		return because(deny(ruleStarted), "status of container %s says running and not started, and it has no startup probe", cs.Name)
 	case cs.Ready && !(runs && started) && !(runs && (forgot || r.takenBack(spec, cs))):
 		return because(deny(ruleReady), "status of container %s says ready while it is %s, started %t", cs.Name, stateWord(cs), started)
-	case !spec.readiness.declared && runs && started && !cs.Ready && !forgot && !spec.startup.declared:
+	case !spec.readiness.declared && runs && started && !cs.Ready && !spec.startup.declared:
 		return because(deny(ruleReady), "status of container %s says not ready while it runs, and it has no readiness probe", cs.Name)
 	}
 	return nil

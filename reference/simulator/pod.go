@@ -44,6 +44,8 @@ type May struct {
 type Faults struct {
 	// HookInBackground: a postStart hook is not waited for.
 	HookInBackground bool
+	// Sleepless: a hook that sleeps returns at once.
+	Sleepless bool
 	// Impatient: the first failure of a liveness or startup probe counts for all.
 	Impatient bool
 	// RestartsBackwards: what is due again in one sync is started from the last

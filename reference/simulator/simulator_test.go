@@ -172,6 +172,33 @@ func TestHookInBackgroundIsRefused(t *testing.T) {
 	assert.Assert(t, shown > 0, "no run showed the fault")
 }
 
+// A kubelet that does not wait for a hook that sleeps is found out by many runs,
+// for the rule that the hook bears on.
+func TestSleeplessHookIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name, rule string
+		containers []simulator.Container
+	}{
+		{"postStart", "hooks/poststart-blocks-next", []simulator.Container{{Name: "container1", PostStart: simulator.Sleep, Seconds: 6}, {Name: "container2"}}},
+		{"preStop", "terminate/prestop-before-term", []simulator.Container{{Name: "container1", PreStop: simulator.Sleep, Seconds: 6}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			refused := 0
+			rapid.Check(t, func(t *rapid.T) {
+				p := simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 8, Seconds: 20, Containers: tt.containers, Faults: simulator.Faults{Sleepless: true}}
+				tr := simulator.Run(p, "v1.37.2", choices(t))
+				k, err := reference.ParseKubelet(tr.Header.Kubelet)
+				assert.NilError(t, err)
+				if v := reference.Check(k, p.Manifest(), tr); v.Outcome == reference.Violation && v.Rule == tt.rule {
+					refused++
+				}
+			})
+			assert.Assert(t, refused > 0, "no run showed the fault")
+			t.Logf("%d runs were refused", refused)
+		})
+	}
+}
+
 // A kubelet that restarts a container after fewer failures of its probe than it
 // should is found out, as is one that starts two containers again in the wrong
 // order. Neither shows in every run.

@@ -141,6 +141,9 @@ func (k *kubelet) hook(p *proc, i *instance, a trace.Actor) *process {
 	if kind == Sleep { // R20: in the kubelet, for its full length
 		x := &process{native: true}
 		over := k.now + 1000*c.Seconds
+		if k.pod.Faults.Sleepless {
+			over = k.now
+		}
 		x.proc = k.spawnHere(func(p *proc) {
 			p.sleep(over - k.now)
 			x.over = true

@@ -277,6 +277,18 @@ func TestKnownIssue(t *testing.T) {
 		assert.Equal(t, v.Issue != "", want == reference.Known)
 		assert.Equal(t, v.Rule, "probes/startup-gates")
 	}
+
+	// Recorded on v1.32.13: a restarted sidecar is ready before its startup probe.
+	never := parsePodScript(t, "restartPolicy Never\nsidecar proxy startup\nmain\n")
+	for kubelet, want := range map[string]reference.Outcome{"v1.32.13": reference.Known, "v1.33.13": reference.Violation} {
+		k, err := reference.ParseKubelet(kubelet)
+		assert.NilError(t, err)
+		tr, _ := parseTraceScript(t, never, kubelet, "did apply\nproxy#0 / startup probe: end 1\nproxy#0 / main: end 1\nproxy#1 / main: begin\n"+
+			"pod Pending proxy=running,notstarted,ready,run1 main=waiting\n")
+		v := reference.Check(k, never, tr)
+		assert.Equal(t, v.Outcome, want, "%s: %s", kubelet, v.Text())
+		assert.Equal(t, v.Issue != "", want == reference.Known)
+	}
 }
 
 // Lines without numbers are of the only instance that can have written them:

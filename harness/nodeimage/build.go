@@ -192,9 +192,14 @@ func (b *builder) stepModule(ctx context.Context, base string) (err error) {
 	return nil
 }
 
+// moduleKey is that of the pieces with a generated go.mod, each under its moduleName.
+var moduleKey = keyOf(recipeRevision)
+
+func moduleName(version string) string { return "module-" + version }
+
 // kubernetesModule is the piece with the generated go.mod of a version.
 func (b *builder) kubernetesModule(ctx context.Context, s *step, version string) (string, error) {
-	return b.store.get("module-"+version, keyOf(recipeRevision), func(dir string) error {
+	return b.store.get(moduleName(version), moduleKey, func(dir string) error {
 		src, err := kubernetesSource(ctx, version)
 		if err != nil {
 			return err

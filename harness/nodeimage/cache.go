@@ -21,14 +21,23 @@ type store struct {
 	lock *os.File
 }
 
+// storeFolder is the folder of the store: dir, or the user's own.
+func storeFolder(dir string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the folder for caches: %w (name one with -cache)", err)
+	}
+	return filepath.Join(user, "podorder"), nil
+}
+
 // openStore takes the store for this process, waiting for another process that builds. It removes what an interrupted build left.
 func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return nil, fmt.Errorf("find the folder for caches: %w (name one with -cache)", err)
-		}
-		dir = filepath.Join(user, "podorder")
+	dir, err := storeFolder(dir)
+	if err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the cache: %w", err)
@@ -86,11 +95,17 @@ func (s *store) temp() (string, error) { return os.MkdirTemp(s.dir, "tmp-") }
 // path is where the piece with this name and key is or would be.
 func (s *store) path(name, key string) string { return filepath.Join(s.dir, name+"-"+key) }
 
+// has reports whether a piece is there.
+func (s *store) has(name, key string) bool {
+	_, err := os.Stat(s.path(name, key))
+	return err == nil
+}
+
 // get returns the folder of a piece, making it with build where it is missing. Older pieces of the same name are removed then: their recipe
 // has changed, and nothing asks for them again.
 func (s *store) get(name, key string, build func(dir string) error) (dir string, err error) {
 	dir = s.path(name, key)
-	if _, err := os.Stat(dir); err == nil {
+	if s.has(name, key) {
 		return dir, nil
 	}
 	tmp, err := s.temp()

@@ -28,33 +28,64 @@ func Kubelet(ctx context.Context, version string, o Options) (string, error) {
 	if say == nil {
 		say = func(string, ...any) {}
 	}
-	p := &progress{print: say, start: time.Now(), total: kubeletSteps}
-	s, err := openStore(ctx, o.CacheDir, func() { p.say("waiting for another build to finish: it holds the lock of the cache") })
-	if err != nil {
-		return "", err
-	}
-	defer s.close()
-	b := &builder{version: version, store: s, progress: p, keys: map[string]string{}}
-	path, err := b.kubelet(ctx)
-	if err != nil {
+	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("build the kubelet of Kubernetes %s: %w", version, err)
 	}
-	return path, nil
+	// Nothing is asked of the store's owner for what is there already: another build may hold it for minutes.
+	dir, err := storeFolder(o.CacheDir)
+	if err != nil {
+		return fail(err)
+	}
+	quiet := func(string, ...any) {}
+	b := newKubeletBuilder(version, &store{dir: dir}, quiet)
+	if b.store.has(moduleName(version), moduleKey) {
+		if err := b.stepModule(ctx, version); err != nil {
+			return fail(err)
+		}
+		if file := b.builtKubelet(); file != "" {
+			return file, nil
+		}
+	}
+	b = newKubeletBuilder(version, nil, say)
+	if b.store, err = openStore(ctx, dir, func() { b.progress.say("waiting for another build to finish: it holds the lock of the cache") }); err != nil {
+		return fail(err)
+	}
+	defer b.store.close()
+	file, err := b.kubelet(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	return file, nil
 }
+
+func newKubeletBuilder(version string, s *store, say func(string, ...any)) *builder {
+	return &builder{version: version, store: s, keys: map[string]string{}, progress: &progress{print: say, start: time.Now(), total: kubeletSteps}}
+}
+
+// builtKubelet is the kubelet in the store: one of its own, or one that came with a node image of this version. It is empty if there is none.
+func (b *builder) builtKubelet() string {
+	for _, dir := range []string{b.store.path("kubernetes-"+b.version, b.commandsKey()), b.store.path("kubelet-"+b.version, b.kubeletKey())} {
+		file := filepath.Join(dir, "kubelet")
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
+func (b *builder) kubeletKey() string { return keyOf(b.commandsKey(), "kubelet") }
 
 func (b *builder) kubelet(ctx context.Context) (file string, err error) {
 	if err := b.stepModule(ctx, b.version); err != nil {
 		return "", err
 	}
-	tags, flags := buildTags(b.version), ldflags(b.version)
-	// A node image of this version may have been built.
-	file = filepath.Join(b.store.path("kubernetes-"+b.version, b.commandsKey()), "kubelet")
-	if _, err := os.Stat(file); err == nil {
+	if file := b.builtKubelet(); file != "" {
 		return file, nil
 	}
 	s := b.progress.step("kubelet %s", b.version)
 	defer func() { s.end(err) }()
-	dir, err := b.store.get("kubelet-"+b.version, keyOf(b.commandsKey(), "kubelet"), func(dir string) error {
+	tags, flags := buildTags(b.version), ldflags(b.version)
+	dir, err := b.store.get("kubelet-"+b.version, b.kubeletKey(), func(dir string) error {
 		work, clean, err := b.moduleCopy()
 		if err != nil {
 			return err

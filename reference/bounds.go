@@ -359,6 +359,14 @@ func (r *reading) tooLate(s *state, i, n int) *denial {
 	return nil
 }
 
+// lastProbes is how many liveness and startup probes of a container are accepted
+// after the termination of its Pod has begun. A worker is told to end; where a tick
+// is due as well, because a probe took longer than its period, Go chooses between
+// the two by chance (pkg/kubelet/prober/worker.go, run), so one more probe follows
+// another with a probability of a half. This is patience, not a rule: three in a
+// row were recorded.
+const lastProbes = 8
+
 // overdue reports why something that the kubelet does by itself should have
 // happened long before line n of container i was written. Nothing of the kind
 // is asked of a kubelet that was stopped meanwhile, or where lines are missing.

@@ -210,8 +210,9 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	if c := &s.c[i]; stops && s.ending.known() && !r.finished(&s, i) {
 		// A Pod that comes to its end by itself is stopped by a sync, and probed
 		// until its phase says so. Of another, one probe may be in flight when the
-		// termination begins, and a tick may fall into it.
-		if c.after >= 2 || l.Actor == trace.LivenessProbe && x.started > s.ending.obs && !r.sleepsFirst(i, n) {
+		// termination begins, and a tick may fall into it: then chance decides
+		// whether the worker ends or probes once more.
+		if c.after >= lastProbes || l.Actor == trace.LivenessProbe && x.started > s.ending.obs && !r.sleepsFirst(i, n) {
 			return nil, deny(ruleProbesStop, s.ending, cause{x.started, ruleStartupGates})
 		}
 		s = s.clone()

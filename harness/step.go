@@ -259,6 +259,7 @@ func (r *runner) inNode(ctx context.Context, a trace.Act) error {
 		_, err = n.Command(ctx, "crictl", "--timeout", callPatience.String(), "stopp", id)
 	case fixtures.Node:
 		err = r.cl.RestartNode(ctx, n)
+		r.rec.FollowAgain()
 	default:
 		_, err = n.Command(ctx, "systemctl", "restart", kubeletUnit)
 	}

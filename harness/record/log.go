@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -37,7 +38,14 @@ func (r *Recorder) followLog(ctx context.Context, node string, pod types.UID) er
 	pause := shortestPause
 	for {
 		in := &lines{r: r, local: local}
-		err := r.o.Follow(stop, node, pod, offset, in)
+		attempt, end := context.WithCancelCause(stop)
+		r.setAttempt(end)
+		err := r.o.Follow(attempt, node, pod, offset, in)
+		if err != nil && context.Cause(attempt) == errFollowAgain {
+			err = errFollowAgain
+		}
+		end(nil)
+		in.close()
 		if in.err != nil {
 			return in.err // it could not be recorded, which is not the connection's fault
 		}
@@ -77,6 +85,25 @@ func (r *Recorder) followLog(ctx context.Context, node string, pod types.UID) er
 	}
 }
 
+// errFollowAgain ends an attempt whose connection is of no more use.
+var errFollowAgain = errors.New("the connection is made anew")
+
+// FollowAgain has the log read through a new connection, from where the old one has come to. It is for a node that was restarted, which may leave the
+// old connection without an answer, and without an end.
+func (r *Recorder) FollowAgain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.attempt != nil {
+		r.attempt(errFollowAgain)
+	}
+}
+
+func (r *Recorder) setAttempt(end context.CancelCauseFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempt = end
+}
+
 // limitDrain gives the log some time to end once the Pod is gone: a node that died, or a kubelet that leaves the volume behind, must not hold
 // up the run forever.
 func (r *Recorder) limitDrain(ctx context.Context, giveUp context.CancelCauseFunc) {
@@ -113,15 +140,30 @@ func (r *Recorder) logDrained() {
 type lines struct {
 	r     *Recorder
 	local bool
-	rest  []byte // behind the last newline
-	taken int64  // bytes of the log
-	err   error
+
+	mu     sync.Mutex // a connection that was given up may write once more
+	closed bool
+	rest   []byte // behind the last newline
+	taken  int64  // bytes of the log
+	err    error
+}
+
+// close ends the taking: whatever comes behind it is read again.
+func (l *lines) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
 }
 
 // Write never takes part of what it is given: a follower whose output is refused is of no more use.
 func (l *lines) Write(b []byte) (int, error) {
-	if l.err != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.err != nil:
 		return 0, l.err
+	case l.closed:
+		return 0, io.ErrClosedPipe
 	}
 	l.rest = append(l.rest, b...)
 	for {

@@ -80,6 +80,7 @@ type Recorder struct {
 	early   []*corev1.Event             // those that came before the Pod
 	gone    bool
 	drained bool
+	attempt context.CancelCauseFunc // ends the connection over which the log is read
 }
 
 // Start opens the files and begins to watch. When it returns, nothing that happens to the Pod from then on will be missed unnoticed, so it comes

@@ -285,6 +285,23 @@ func TestALogThatBreaksOffIsReadOnFromItsOffset(t *testing.T) {
 	assert.DeepEqual(t, shape(t, r), []string{"ADDED 101", "log " + begun, "log " + ended, "DELETED 102"})
 }
 
+func TestAConnectionThatIsDeadIsMadeAnew(t *testing.T) {
+	c := newCluster()
+	r := begin(t, c, follower(t,
+		attempt{prints: stamp + begun + "\n" + stamp + ended[:10], hold: true},
+		attempt{offset: int64(len(begun) + 1), prints: stamp + ended + "\n"},
+	), patience)
+	w := <-c.pods
+	w.Add(pod("101", "n1", false))
+	awaitLine(t, r, "c / main", 1)
+	r.FollowAgain()
+	awaitLine(t, r, "c / main: end 0", 1)
+	w.Delete(pod("102", "n1", false))
+	assert.NilError(t, r.AwaitOver(t.Context(), patience))
+	assert.NilError(t, r.Close())
+	assert.DeepEqual(t, shape(t, r), []string{"ADDED 101", "log " + begun, "log " + ended, "DELETED 102"})
+}
+
 func TestALogThatCannotBeReadToItsEndLeavesAGap(t *testing.T) {
 	for name, a := range map[string]attempt{
 		"lost":      {prints: stamp + begun + "\n", err: fmt.Errorf("%w: the log was cut", ErrLost)},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	utilexec "k8s.io/client-go/util/exec"
@@ -20,6 +21,9 @@ const (
 	followLost  = 1
 	followUsage = 2
 )
+
+// followEnded is what "recorder follow" complains of once it has read the log to its end, and nothing else does.
+const followEnded = "the log has ended"
 
 // follow reads the shared log on its node, through the helper there. It is a record.Follow.
 func (r *runner) follow(ctx context.Context, node string, pod types.UID, offset int64, out io.Writer) error {
@@ -41,6 +45,10 @@ func (r *runner) follow(ctx context.Context, node string, pod types.UID, offset 
 		case followLost, followUsage:
 			return fmt.Errorf("%w: %s", record.ErrLost, clip(&complaint))
 		}
+	}
+	if err == nil && !strings.Contains(complaint.String(), followEnded) {
+		// Where the kubelet speaks SPDY, a connection that breaks off is no error.
+		return errors.New("the connection ended before the log did")
 	}
 	if err != nil && complaint.Len() > 0 {
 		return fmt.Errorf("%w: %s", err, clip(&complaint))

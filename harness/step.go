@@ -259,11 +259,27 @@ func (r *runner) inNode(ctx context.Context, a trace.Act) error {
 		_, err = n.Command(ctx, "crictl", "--timeout", callPatience.String(), "stopp", id)
 	case fixtures.Node:
 		err = r.cl.RestartNode(ctx, n)
-		r.rec.FollowAgain()
+		r.followRestarted(ctx)
 	default:
 		_, err = n.Command(ctx, "systemctl", "restart", kubeletUnit)
 	}
 	return err
+}
+
+// followRestarted has the log of a node that was restarted read over new connections. One that is made while the node comes up may be dead as well, and
+// nothing says so, so there is more than one attempt.
+func (r *runner) followRestarted(ctx context.Context) {
+	r.rec.FollowAgain()
+	go func() {
+		for _, pause := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+				r.rec.FollowAgain()
+			}
+		}
+	}()
 }
 
 // nodeBack waits until the node takes Pods again, for the cases that come next.

@@ -39,19 +39,23 @@ func (r *runner) follow(ctx context.Context, node string, pod types.UID, offset 
 		"recorder", "follow", "-stdin", "-root", cluster.PodsFolder, "-pod-uid", string(pod),
 		"-volume", r.c.Log.Volume, "-file", r.c.Log.File, "-offset", strconv.FormatInt(offset, 10),
 	}, stdin, out, &complaint)
-	var exit utilexec.CodeExitError
-	if errors.As(err, &exit) {
-		switch exit.Code {
-		case followLost, followUsage:
-			return fmt.Errorf("%w: %s", record.ErrLost, clip(&complaint))
-		}
+	if err != nil && ctx.Err() != nil {
+		return err // the connection that was given up may still write to complaint
 	}
-	if err == nil && !strings.Contains(complaint.String(), followEnded) {
+	return followed(err, &complaint)
+}
+
+// followed says what the end of "recorder follow" means: err is that of the connection, complaint its standard error.
+func followed(err error, complaint *bytes.Buffer) error {
+	var exit utilexec.CodeExitError
+	switch {
+	case errors.As(err, &exit) && (exit.Code == followLost || exit.Code == followUsage):
+		return fmt.Errorf("%w: %s", record.ErrLost, clip(complaint))
+	case err == nil && !strings.Contains(complaint.String(), followEnded):
 		// Where the kubelet speaks SPDY, a connection that breaks off is no error.
 		return errors.New("the connection ended before the log did")
-	}
-	if err != nil && complaint.Len() > 0 {
-		return fmt.Errorf("%w: %s", err, clip(&complaint))
+	case err != nil && complaint.Len() > 0:
+		return fmt.Errorf("%w: %s", err, clip(complaint))
 	}
 	return err
 }

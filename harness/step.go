@@ -258,28 +258,14 @@ func (r *runner) inNode(ctx context.Context, a trace.Act) error {
 	case fixtures.Sandbox:
 		_, err = n.Command(ctx, "crictl", "--timeout", callPatience.String(), "stopp", id)
 	case fixtures.Node:
-		err = r.cl.RestartNode(ctx, n)
-		r.followRestarted(ctx)
+		if err = r.cl.RestartNode(ctx, n); err == nil {
+			// What was connected while the node came up may be dead, and nothing says so.
+			r.rec.FollowAgain()
+		}
 	default:
 		_, err = n.Command(ctx, "systemctl", "restart", kubeletUnit)
 	}
 	return err
-}
-
-// followRestarted has the log of a node that was restarted read over new connections. One that is made while the node comes up may be dead as well, and
-// nothing says so, so there is more than one attempt.
-func (r *runner) followRestarted(ctx context.Context) {
-	r.rec.FollowAgain()
-	go func() {
-		for _, pause := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pause):
-				r.rec.FollowAgain()
-			}
-		}
-	}()
 }
 
 // nodeBack waits until the node takes Pods again, for the cases that come next.

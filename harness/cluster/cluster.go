@@ -119,12 +119,20 @@ func (c *Cluster) attach(ctx context.Context, rt Runtime, name string) error {
 	return ctx.Err()
 }
 
-// RestartNode restarts the container of a node, and with it everything on the node. It does not wait for the node to be ready.
+// RestartNode restarts the container of a node, and with it everything on the node. It waits for the helper there to run again, if there is one: a command
+// that is run in it before that may hang. It does not wait for the node to be ready.
 func (c *Cluster) RestartNode(ctx context.Context, n Node) error {
 	if c.rt == nil || !n.Access() {
 		return fmt.Errorf("restarting node %s: the node is not a container of this machine", n.Name)
 	}
+	before, err := c.helperRestarts(ctx, n.Name)
+	if err != nil {
+		return fmt.Errorf("restarting node %s: %w", n.Name, err)
+	}
 	if _, err := output(c.rt.Command(ctx, "restart", n.Name)); err != nil {
+		return fmt.Errorf("restarting node %s: %w", n.Name, err)
+	}
+	if err := c.helperBack(ctx, n.Name, before); err != nil {
 		return fmt.Errorf("restarting node %s: %w", n.Name, err)
 	}
 	return nil

@@ -83,15 +83,29 @@ func (c *Cluster) startHelper(ctx context.Context, node, image string) (*Helper,
 	if err != nil {
 		return nil, fmt.Errorf("creating its Pod: %w", err)
 	}
+	err = c.awaitHelper(ctx, namespace, pod.Name, helperState)
+	if err != nil {
+		// Without it, a second attempt starts from nothing.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		_ = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		return nil, err
+	}
+	return &Helper{Namespace: namespace, Pod: pod.Name, Container: helperContainer, Node: node}, nil
+}
+
+// awaitHelper waits until a helper is in a state. is also describes the state that it sees, and returns an error if the awaited one will never be.
+func (c *Cluster) awaitHelper(ctx context.Context, namespace, name string, is func(*corev1.Pod) (done bool, state string, err error)) error {
+	pods := c.Client.CoreV1().Pods(namespace)
 	last := "nothing"
 	look := func(p *corev1.Pod) (bool, error) {
-		done, state, err := helperState(p)
+		done, state, err := is(p)
 		last = state
 		return done, err
 	}
-	err = listwatch.Run(ctx, listwatch.Source{
+	err := listwatch.Run(ctx, listwatch.Source{
 		What:   "Pods",
-		Fields: "metadata.name=" + pod.Name,
+		Fields: "metadata.name=" + name,
 		List:   func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
 		Watch:  func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(ctx, o) },
 	}, listwatch.Handler{
@@ -109,13 +123,58 @@ func (c *Cluster) startHelper(ctx context.Context, node, image string) (*Helper,
 		},
 	})
 	if err != nil {
-		// Without it, a second attempt starts from nothing.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		_ = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
-		return nil, fmt.Errorf("waiting for Pod %s/%s to run: %w; last seen: %s", namespace, pod.Name, err, last)
+		return fmt.Errorf("waiting for Pod %s/%s to run: %w; last seen: %s", namespace, name, err, last)
 	}
-	return &Helper{Namespace: namespace, Pod: pod.Name, Container: helperContainer, Node: node}, nil
+	return nil
+}
+
+// helperOf returns the helper that runs on a node; nil if none was started.
+func (c *Cluster) helperOf(node string) *Helper {
+	c.mu.Lock()
+	slot := c.helpers[node]
+	c.mu.Unlock()
+	if slot == nil {
+		return nil
+	}
+	slot.mu.Lock()
+	defer slot.mu.Unlock()
+	return slot.h
+}
+
+// helperRestarts returns how often the container of the helper on a node was restarted; 0 if there is no helper.
+func (c *Cluster) helperRestarts(ctx context.Context, node string) (int32, error) {
+	h := c.helperOf(node)
+	if h == nil {
+		return 0, nil
+	}
+	p, err := c.Client.CoreV1().Pods(h.Namespace).Get(ctx, h.Pod, metav1.GetOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("looking at the log reader there: %w", err)
+	}
+	return restartsOf(p), nil
+}
+
+// helperBack waits until the container of the helper on a node, if there is one, runs again and has been restarted more often than before.
+func (c *Cluster) helperBack(ctx context.Context, node string, before int32) error {
+	h := c.helperOf(node)
+	if h == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, helperPatience, fmt.Errorf("patience of %v is over", helperPatience))
+	defer cancel()
+	return c.awaitHelper(ctx, h.Namespace, h.Pod, func(p *corev1.Pod) (bool, string, error) {
+		running, state, err := helperState(p)
+		n := restartsOf(p)
+		return running && n > before, fmt.Sprintf("%s, restarted %d times", state, n), err
+	})
+}
+
+func restartsOf(helper *corev1.Pod) int32 {
+	var n int32
+	for _, s := range helper.Status.ContainerStatuses {
+		n = max(n, s.RestartCount)
+	}
+	return n
 }
 
 const helperContainer = "reader"

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +47,33 @@ func TestAHelperThatCannotRunIsNotWaitedFor(t *testing.T) {
 			assert.Error(t, err, c.err)
 		})
 	}
+}
+
+func TestAHelperIsBackOnceItsContainerWasRestarted(t *testing.T) {
+	p := status(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	p.Name, p.Namespace = "h", "ns"
+	p.Status.ContainerStatuses[0].RestartCount = 1
+	client := fake.NewClientset(p)
+	c := &Cluster{Client: client, helpers: map[string]*helperSlot{"n1": {h: &Helper{Namespace: "ns", Pod: "h", Node: "n1"}}}}
+	before, err := c.helperRestarts(t.Context(), "n1")
+	assert.NilError(t, err)
+	assert.Equal(t, before, int32(1))
+
+	// What is shown still is the old one, so it is not back.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	assert.ErrorContains(t, c.helperBack(ctx, "n1", before), "last seen: running, restarted 1 times")
+
+	p = p.DeepCopy()
+	p.Status.ContainerStatuses[0].RestartCount = 2
+	_, err = client.CoreV1().Pods("ns").UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
+	assert.NilError(t, err)
+	assert.NilError(t, c.helperBack(t.Context(), "n1", before))
+
+	none, err := c.helperRestarts(t.Context(), "n2")
+	assert.NilError(t, err)
+	assert.Equal(t, none, int32(0))
+	assert.NilError(t, c.helperBack(t.Context(), "n2", none))
 }
 
 func TestSweepNamespacesRemovesThoseOfTheDead(t *testing.T) {

@@ -302,6 +302,26 @@ func TestAConnectionThatIsDeadIsMadeAnew(t *testing.T) {
 	assert.DeepEqual(t, shape(t, r), []string{"ADDED 101", "log " + begun, "log " + ended, "DELETED 102"})
 }
 
+func TestAConnectionThatWasGivenUpAddsNothing(t *testing.T) {
+	c := newCluster()
+	var first io.Writer
+	again := make(chan struct{})
+	r := begin(t, c, func(ctx context.Context, _ string, _ types.UID, _ int64, out io.Writer) error {
+		if first == nil {
+			first = out
+			return errors.New("connection reset")
+		}
+		close(again)
+		<-ctx.Done()
+		return ctx.Err()
+	}, patience)
+	(<-c.pods).Add(pod("101", "n1", false))
+	<-again
+	_, err := io.WriteString(first, stamp+begun+"\n")
+	assert.ErrorIs(t, err, io.ErrClosedPipe)
+	assert.DeepEqual(t, shape(t, r), []string{"ADDED 101"})
+}
+
 func TestALogThatCannotBeReadToItsEndLeavesAGap(t *testing.T) {
 	for name, a := range map[string]attempt{
 		"lost":      {prints: stamp + begun + "\n", err: fmt.Errorf("%w: the log was cut", ErrLost)},

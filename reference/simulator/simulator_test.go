@@ -183,18 +183,7 @@ func TestSleeplessHookIsRefused(t *testing.T) {
 		{"preStop", "terminate/prestop-before-term", []simulator.Container{{Name: "container1", PreStop: simulator.Sleep, Seconds: 6}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			refused := 0
-			rapid.Check(t, func(t *rapid.T) {
-				p := simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 8, Seconds: 20, Containers: tt.containers, Faults: simulator.Faults{Sleepless: true}}
-				tr := simulator.Run(p, "v1.37.2", choices(t))
-				k, err := reference.ParseKubelet(tr.Header.Kubelet)
-				assert.NilError(t, err)
-				if v := reference.Check(k, p.Manifest(), tr); v.Outcome == reference.Violation && v.Rule == tt.rule {
-					refused++
-				}
-			})
-			assert.Assert(t, refused > 0, "no run showed the fault")
-			t.Logf("%d runs were refused", refused)
+			refusedFor(t, simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 8, Seconds: 20, Containers: tt.containers, Faults: simulator.Faults{Sleepless: true}}, tt.rule)
 		})
 	}
 }
@@ -217,19 +206,24 @@ func TestFaultsOfRestartsAreRefused(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			refused := 0
-			rapid.Check(t, func(t *rapid.T) {
-				p := tt.pod
-				p.Policy, p.Grace, p.Seconds = corev1.RestartPolicyAlways, 2, 20
-				tr := simulator.Run(p, "v1.37.2", choices(t))
-				k, err := reference.ParseKubelet(tr.Header.Kubelet)
-				assert.NilError(t, err)
-				if v := reference.Check(k, p.Manifest(), tr); v.Outcome == reference.Violation && v.Rule == tt.rule {
-					refused++
-				}
-			})
-			assert.Assert(t, refused > 0, "no run showed the fault")
-			t.Logf("%d runs were refused", refused)
+			tt.pod.Policy, tt.pod.Grace, tt.pod.Seconds = corev1.RestartPolicyAlways, 2, 20
+			refusedFor(t, tt.pod, tt.rule)
 		})
 	}
+}
+
+// refusedFor fails unless some of the runs of a Pod are refused for a rule.
+func refusedFor(t *testing.T, p simulator.Pod, rule string) {
+	t.Helper()
+	refused := 0
+	rapid.Check(t, func(t *rapid.T) {
+		tr := simulator.Run(p, "v1.37.2", choices(t))
+		k, err := reference.ParseKubelet(tr.Header.Kubelet)
+		assert.NilError(t, err)
+		if v := reference.Check(k, p.Manifest(), tr); v.Outcome == reference.Violation && v.Rule == rule {
+			refused++
+		}
+	})
+	assert.Assert(t, refused > 0, "no run showed the fault")
+	t.Logf("%d runs were refused", refused)
 }

@@ -27,7 +27,7 @@
 // one unnoticed. TestComplete reads the sources of the version that the table names, in both
 // directions: a test or a file that the table lacks, or has too much, is an error
 // with the lines to paste. It needs the module k8s.io/kubernetes, which it gets with
-// the go command; only "go test -short" leaves it out.
+// the go command, and fails where it cannot be had: it is never left out.
 //
 // Left out on purpose: parameters of table tests in subtrees, which no listed file has, and any
 // reading of what a test does. Whether a case covers a test is for a reviewer to say.

@@ -72,9 +72,6 @@ func TestTable(t *testing.T) {
 
 // TestComplete compares the table with the sources, in both directions.
 func TestComplete(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes the sources of Kubernetes, which -short leaves out; the pins of the table still hold")
-	}
 	table := Relations()
 	version := table.Kubernetes
 	if *kubernetes != "" {
@@ -82,7 +79,7 @@ func TestComplete(t *testing.T) {
 	}
 	dir, err := download(t.Context(), version)
 	if err != nil {
-		t.Fatalf("%v\nThe table cannot be compared with the sources. Let the go command reach a module proxy, or leave this test out with -short.", err)
+		t.Fatalf("%v\nThe table cannot be compared with the sources. Let the go command reach a module proxy.", err)
 	}
 	sources, err := read(os.DirFS(dir), roots)
 	assert.NilError(t, err)

@@ -36,8 +36,11 @@ type Options struct {
 	// Patience is how long to await a step that does not say; 2 minutes if zero.
 	Patience time.Duration
 	// Keep leaves the namespace of the case in the cluster. The Pod is deleted in any case, as its end belongs to the recording.
-	Keep     bool
-	Progress func(format string, args ...any)
+	Keep bool
+	// Disposable says that the cluster goes away with the run. The namespace of a case that made its Pod and nothing else is then left to go
+	// with it: a control plane deletes a namespace by asking for every kind of object there is, which is more work than the case was.
+	Disposable bool
+	Progress   func(format string, args ...any)
 }
 
 // Patience, not rules. goneSlack is how long a Pod may take to go beyond its grace period: hooks that run on, a busy node.
@@ -308,7 +311,9 @@ func (r *runner) record(ctx context.Context) error {
 		err = errors.Join(err, e)
 	}
 	r.note()
-	r.dropNamespace(ctx)
+	if !r.o.Disposable || err != nil || len(r.c.Files) > 0 {
+		r.dropNamespace(ctx)
+	}
 	if ctx.Err() == nil {
 		err = errors.Join(err, r.nodeBack(ctx))
 	}

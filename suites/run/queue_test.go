@@ -185,6 +185,26 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+func TestWhatAManifestSaysAboutTime(t *testing.T) {
+	tests := []struct {
+		name, manifest string
+		want           int
+	}{
+		{"nothing", "kind: Pod\n", 0},
+		{"ticks", `command: [recorder, main, -container, a, -ticks, "12", -every, 250ms, -idle, 0s]`, 3},
+		{"the longest of two", "-ticks, \"2\", -every, 1s\n-ticks, \"40\", -every, 1s\n", 40},
+		{"an initial delay", "initialDelaySeconds: 60\nperiodSeconds: 5\n", 60},
+		{"a sleep hook", "sleep:\n  seconds: 7\n", 7},
+		{"a time that is none", `-ticks, "12", -every, soon`, 0},
+		{"a grace period is not waited out", "terminationGracePeriodSeconds: 30\ngracePeriodSeconds: 5\n", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, delay(fixtures.Case{Manifest: []byte(tt.manifest)}), tt.want)
+		})
+	}
+}
+
 func TestKindsOfCases(t *testing.T) {
 	act := func(name string) fixtures.Step { return fixtures.Step{Act: &trace.Act{Name: name}} }
 	tests := []struct {

@@ -457,7 +457,7 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 		cl.Name, cl.Version, strings.Join(versions, " "), s.runtime, len(s.cases), min(short, perNode*len(nodes)), long)
 	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		rec, err := harness.Run(ctx, cl, c, harness.Options{
-			Dir: dir, Node: node, Keep: s.options.Keep, HelperImage: s.options.RecorderImage,
+			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.options.RecorderImage,
 			Progress: func(format string, args ...any) {
 				name := c.ID
 				if i := slices.IndexFunc(nodes, func(n nodeInfo) bool { return n.name == node }); s.several && i >= 0 {

@@ -301,6 +301,7 @@ func (s *Suite) secondRun(ctx context.Context, c fixtures.Case, kubelet, node st
 func (s *Suite) need(j *job) need {
 	n := need{nodes: j.col.nodes, long: isLong(j.c), alone: disturbs(j.c)}
 	n.length, _ = patience(j.c)
+	n.length += delay(j.c)
 	if n.shared = len(j.col.spare) == 0; n.alone && !n.shared {
 		n.nodes = j.col.spare
 	}

@@ -227,20 +227,20 @@ func patience(c fixtures.Case) (all, most int) {
 
 // delays match what a manifest says about how long something in it takes at least.
 var (
-	ticks   = regexp.MustCompile(`-ticks, "?(\d+)"?, -every, ([0-9a-z.]+)`)
-	seconds = regexp.MustCompile(`\b(?:initialDelaySeconds|seconds): (\d+)`)
+	tickFlags   = regexp.MustCompile(`-ticks, "?(\d+)"?, -every, ([0-9a-z.]+)`)
+	sleepFields = regexp.MustCompile(`\b(?:initialDelaySeconds|seconds): (\d+)`)
 )
 
 // delay returns the longest that one process or probe of a case takes by its
 // manifest, in seconds. It tells cases apart that ask for the same patience.
 func delay(c fixtures.Case) int {
 	longest := 0.0
-	for _, m := range ticks.FindAllSubmatch(c.Manifest, -1) {
+	for _, m := range tickFlags.FindAllSubmatch(c.Manifest, -1) {
 		n, _ := strconv.Atoi(string(m[1]))
 		every, _ := time.ParseDuration(string(m[2])) // what it cannot read does not delay
 		longest = max(longest, float64(n)*every.Seconds())
 	}
-	for _, m := range seconds.FindAllSubmatch(c.Manifest, -1) {
+	for _, m := range sleepFields.FindAllSubmatch(c.Manifest, -1) {
 		n, _ := strconv.Atoi(string(m[1]))
 		longest = max(longest, float64(n))
 	}

@@ -200,7 +200,8 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 
 // parseUpdate reads "Running container1=running,ready container2=waiting
 // Ready=False": the phase, the shown state of each container with its flags
-// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, redefined
+// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, ended5 for
+// the end of the instance before, redefined
 // for another image, or a waiting reason), and conditions that differ from the ones that fit.
 // "deleting" and "gone" set a deletion.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
@@ -284,6 +285,10 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 			n, err := strconv.Atoi(w[2:])
 			assert.NilError(t, err)
 			when.Time = epoch.Add(time.Duration(n) * time.Second)
+		case strings.HasPrefix(w, "ended"):
+			n, err := strconv.Atoi(w[5:])
+			assert.NilError(t, err)
+			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{FinishedAt: metav1.Time{Time: epoch.Add(time.Duration(n) * time.Second)}}
 		case strings.HasPrefix(w, "code"):
 			_, err := fmt.Sscanf(w, "code%d", &code)
 			assert.NilError(t, err)

@@ -645,8 +645,9 @@ func (r *reading) asked(s *state) (cause, bool) {
 		}
 		rule, ok := ruleMatches(spec.rules, x.mainCode)
 		// A main process that logs no end may have exited with any code; one
-		// that died before it could has the code that a status shows.
-		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+		// that died before it could has the code that a status shows, as has one
+		// that was started since and wrote nothing.
+		if r.ev.askedAll[i] && r.ev.runs[i] > s.c[i].run || x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
 			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}

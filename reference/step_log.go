@@ -50,13 +50,10 @@ func (r *reading) runOf(i int, l *trace.Line) int32 {
 	}
 	h := &r.h[i]
 	x := h.newest()
-	if x.run < 0 {
-		return 0
-	}
-	over := h.over >= x.run || l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
-	run := x.run
+	run := max(x.run, 0)
+	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
 	if over && run < r.ev.runs[i] {
-		run++
+		run = min(max(run, h.over)+1, r.ev.runs[i]) // what has ended may have written nothing
 	}
 	if r.next && run < r.ev.runs[i] {
 		run++

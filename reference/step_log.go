@@ -261,15 +261,17 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 // asksOldInstance reports whether a probe may be one that was meant for the
 // instance before: until the sync that restarted a container has ended, and a
 // status shows the new instance, a readiness or liveness probe over the network
-// reaches the new one. One may still be in flight then.
+// reaches the new one. One may still be in flight then. In a new sandbox that is
+// so only where the Pod keeps its address (pkg/kubelet/prober/prober.go, runProbe,
+// asks the one of the status).
 func (r *reading) asksOldInstance(s *state, i int, n int) bool {
 	c, h, l := &s.c[i], &r.h[i], &r.ob(n).log
-	if c.run <= 0 || c.first || l.Actor == trace.StartupProbe {
+	p := r.p.containers[i].probe(l.Actor)
+	if !p.network || c.run <= 0 || l.Actor == trace.StartupProbe {
 		return false
 	}
-	p := r.p.containers[i].probe(l.Actor)
-	if !p.network {
-		return false
+	if c.first && !(p.fixed && s.round > 0) {
+		return false // the address that is asked was that of another sandbox
 	}
 	x := r.seenOf(s, i)
 	last := x.readinessLast

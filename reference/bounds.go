@@ -143,7 +143,11 @@ func (r *reading) stoppedWithin(s *state, i, n int, most time.Duration) bool {
 		if int(a) > n+1 {
 			break
 		}
-		if by := s.c[i].killed; by.known() && by.obs < a {
+		by := s.c[i].killed
+		if s.c[i].kill == byEnding && (!by.known() || s.ending.obs < by.obs) {
+			by = s.ending
+		}
+		if by.known() && by.obs < a {
 			return false // it was being stopped already, and nothing says since when
 		}
 		// A Pod that is being deleted has the period of its deletion, also for

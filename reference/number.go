@@ -26,7 +26,7 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 		o := &obs[n]
 		if o.isLog {
 			o.log.Run = o.counted
-		} else if o.entry.Pod != nil && lives == nil {
+		} else if (o.entry.Pod != nil || o.entry.Event != nil) && lives == nil {
 			lives = livesOf(p, obs)
 		}
 	}
@@ -38,6 +38,10 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 		switch {
 		case o.entry.Pod != nil:
 			eachStatus(p, o.entry.Pod, func(c int, cs *corev1.ContainerStatus) { lives[c].show(cs) })
+		case o.entry.Event != nil:
+			if c, made := creation(p, o.entry.Event); made > 0 {
+				lives[c].newest = max(lives[c].newest, int32(made)-1)
+			}
 		case o.isLog && o.counted != trace.NoRun:
 			l := &lives[o.c]
 			if o.counted != l.run {
@@ -72,12 +76,12 @@ func readings(doubts []doubt) [][]doubt {
 	return all
 }
 
-// lives is what the statuses of a trace show of when the instances of a container
+// lives is what the statuses and Events of a trace show of when the instances of a container
 // lived, and the lines of when it wrote.
 type lives struct {
-	// started and ended are when each instance began to run and when it ended, by
-	// the clock of the node in whole seconds; zero where that is not shown.
-	started, ended map[int32]time.Time
+	// there and ended are when each instance was there at the latest and when it
+	// ended, by the clock of the node in whole seconds; zero where that is not shown.
+	there, ended map[int32]time.Time
 	// last is the last line of each number, and highest the highest number.
 	last    map[int]*observation
 	highest int
@@ -95,7 +99,7 @@ type lives struct {
 func livesOf(p *plan, obs []observation) []lives {
 	all := make([]lives, len(p.containers))
 	for c := range all {
-		all[c] = lives{started: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, newest: -1, over: -1, run: trace.NoRun}
+		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, newest: -1, over: -1, run: trace.NoRun}
 	}
 	for n := range obs {
 		switch o := &obs[n]; {
@@ -109,15 +113,19 @@ func livesOf(p *plan, obs []observation) []lives {
 					l.made = max(l.made, int(cs.RestartCount)+1)
 				}
 				if cs.State.Running != nil {
-					l.started[cs.RestartCount] = cs.State.Running.StartedAt.Time
+					l.there[cs.RestartCount] = cs.State.Running.StartedAt.Time
 				}
 				if k, end := endOf(cs); end != nil {
-					l.started[k], l.ended[k] = end.StartedAt.Time, end.FinishedAt.Time
+					l.there[k], l.ended[k] = end.StartedAt.Time, end.FinishedAt.Time
 				}
 			})
-		case o.entry.Event != nil && o.entry.Event.Reason == "Created":
-			if c, ok := eventContainer(p, o.entry.Event); ok {
-				all[c].made = max(all[c].made, int(o.entry.Event.Count))
+		case o.entry.Event != nil:
+			if c, made := creation(p, o.entry.Event); made > 0 {
+				l := &all[c]
+				l.made = max(l.made, made)
+				if _, ok := l.there[int32(made)-1]; !ok {
+					l.there[int32(made)-1] = o.entry.Event.LastTimestamp.Time
+				}
 			}
 		}
 	}
@@ -137,6 +145,19 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 		// Beside an instance that runs, or that could not be started.
 		return cs.RestartCount - 1, last
 	}
+}
+
+// creation is how many instances of a container had been created by an Event, at
+// least; 0 if it is of another kind.
+func creation(p *plan, e *trace.Event) (c, made int) {
+	if e.Reason != "Created" {
+		return 0, 0
+	}
+	c, ok := eventContainer(p, e)
+	if !ok {
+		return 0, 0
+	}
+	return c, int(e.Count)
 }
 
 // show takes the next status.
@@ -159,9 +180,13 @@ func (l *lives) first(o *observation, sure bool) (doubtful bool) {
 		slack += time.Second
 	}
 	// What is shown later was so by then.
-	for k, at := range l.started {
-		if shown(at) && first.After(at.Add(time.Second+slack)) {
+	for k, at := range l.there {
+		switch {
+		case !shown(at) || first.Before(at):
+		case first.After(at.Add(time.Second + slack)):
 			least = max(least, k)
+		default:
+			most = max(most, k)
 		}
 	}
 	for k, at := range l.ended {

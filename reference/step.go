@@ -640,14 +640,21 @@ func (r *reading) asked(s *state) (cause, bool) {
 	}
 	for i := range r.p.containers {
 		spec, x := &r.p.containers[i], r.seenOf(s, i)
-		if len(spec.rules) == 0 || s.c[i].fresh {
+		if len(spec.rules) == 0 {
+			continue
+		}
+		if r.ev.askedAll[i] && r.ev.runs[i] > s.c[i].run {
+			// One that was started since and wrote nothing may have, as a status
+			// shows that one did.
+			return cause{x.last, ruleRestartAll}, true
+		}
+		if s.c[i].fresh {
 			continue
 		}
 		rule, ok := ruleMatches(spec.rules, x.mainCode)
 		// A main process that logs no end may have exited with any code; one
-		// that died before it could has the code that a status shows, as has one
-		// that was started since and wrote nothing.
-		if r.ev.askedAll[i] && r.ev.runs[i] > s.c[i].run || x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+		// that died before it could has the code that a status shows.
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
 			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"time"
 
 	"github.com/podorder/podorder/reference/trace"
@@ -21,7 +22,16 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 	if run == c.run {
 		return r.write(s, i, n)
 	}
+	var next []state
 	states, d := []state(nil), (*denial)(nil)
+	if s.round > 0 && !c.fresh && c.first && r.seenOf(&s, i).first == 0 {
+		// Or it is of the instance that is there: which number that has depends on
+		// how many of the rounds before left no line.
+		t := s.clone()
+		t.c[i].run = run
+		next, d = r.write(t, i, n)
+		next = slices.Clone(next)
+	}
 	if l.Actor.IsProbe() && c.fresh && run == c.run+1 && r.p.isRegular(i) && !c.late && !s.ending.known() {
 		// The first sign of an instance: it was started, and its sync ended.
 		states, d = r.endSync(s, n, ruleAfterSync)
@@ -31,7 +41,6 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 	} else {
 		states, d = r.start(s, i, run, n)
 	}
-	var next []state
 	for _, t := range states {
 		after, other := r.write(t, i, n)
 		next, d = append(next, after...), firstOf(d, other)

@@ -143,6 +143,13 @@ func (r *reading) stoppedWithin(s *state, i, n int, most time.Duration) bool {
 		if int(a) > n+1 {
 			break
 		}
+		by := s.c[i].killed
+		if s.c[i].kill == byEnding && (!by.known() || s.ending.obs < by.obs) {
+			by = s.ending
+		}
+		if by.known() && by.obs < a {
+			return false // it was being stopped already, and nothing says since when
+		}
 		// A Pod that is being deleted has the period of its deletion, also for
 		// a container that is stopped for another reason.
 		g := min(r.grace(a), most)
@@ -318,8 +325,8 @@ func (r *reading) endedByItself(s *state, i, n int, deleted bool) (last time.Tim
 		y := r.seenOf(s, j)
 		died := !s.c[j].fresh && r.h[j].over >= s.c[j].run
 		switch {
-		case y.mainEnd == 0 && (died || !deleted || r.condemned(s, j)):
-			return time.Time{}, false
+		case y.mainEnd == 0 && (died || !deleted), r.condemned(s, j):
+			return time.Time{}, false // this one may have been stopped with the Pod
 		case deleted && (y.mainEnd == 0 || y.mainEnd > begun):
 			return time.Time{}, true
 		}

@@ -133,6 +133,45 @@ func TestRecordedWrongKubelet(t *testing.T) {
 	}
 }
 
+// Recorded on a real node: a postStart hook that nobody answers has the kubelet
+// stop the first instance of worker before it writes anything, so that the second
+// one is worker#0 in the log. Whatever is cut off behind, it passes; what that
+// instance writes after it was shown to have ended does not.
+func TestRecordedSilentInstance(t *testing.T) {
+	dir := filepath.Join("testdata", "silent-instance", "poststart-http-refused")
+	manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
+	assert.NilError(t, err)
+	pod, err := reference.ParsePod(manifest)
+	assert.NilError(t, err)
+	f, err := os.Open(filepath.Join(dir, "trace.jsonl"))
+	assert.NilError(t, err)
+	defer f.Close()
+	tr, err := trace.Read(f)
+	assert.NilError(t, err)
+	k, err := reference.ParseKubelet(tr.Header.Kubelet)
+	assert.NilError(t, err)
+	for n := range tr.Entries {
+		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
+		v := reference.Check(k, pod, cut)
+		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
+	}
+
+	over := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool {
+		return e.Pod != nil && slices.ContainsFunc(e.Pod.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
+			return cs.Name == "worker" && cs.RestartCount == 1 && cs.State.Terminated != nil
+		})
+	})
+	at := tr.Entries[over].At.Add(time.Second)
+	for _, mark := range []string{"worker#0 / main: tick 1", "worker#0 / main: begin"} {
+		late := at.Format(time.RFC3339Nano) + ": " + mark
+		entries := slices.Insert(slices.Clone(tr.Entries[:over+1]), over+1, trace.Entry{At: at, Line: over + 3, Log: &late})
+		v := reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+		assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+		assert.Equal(t, v.Rule, "start/one-instance-at-a-time")
+		assert.Equal(t, v.Line, over+3)
+	}
+}
+
 func TestContainer2BeforeTheHooksLastLine(t *testing.T) {
 	pod, tr, k := recorded(t, "S1", "v1.28.5")
 	lines := logOf(t, tr)

@@ -22,7 +22,8 @@
 // kubelet (start, restart, stop, end, a new sandbox); step_log.go,
 // step_status.go and step_event.go what an observation does to a state;
 // bounds.go the only rules that look at a clock; order.go how the channels of a
-// trace are laid side by side; check.go the loop; contradiction.go how a
+// trace are laid side by side; number.go which instance a line is of, where one
+// before it ended without a line; check.go the loop; contradiction.go how a
 // refusal is explained. plan.go says which fields of a Pod bear on order.
 //
 // # Left out on purpose
@@ -31,6 +32,7 @@
 // verdict everywhere. A fault of the environment (an image that cannot be
 // pulled, a process that died, a sandbox that was lost) is never assumed to
 // explain a line away: it must show in a mark, a status, an Event or an act
-// somewhere in the trace. The fields that [UnmodelledFields] names are not
+// somewhere in the trace. So a log alone, which cannot show an instance that ended
+// before its first line, is read as if there was none. The fields that [UnmodelledFields] names are not
 // modelled: a Pod that uses them is unmodelled, never passed.
 package reference

@@ -22,7 +22,7 @@ import (
 // result is either another of these logs, or it leaves them at some line.
 func TestAcceptsExactlyWhatCanHappen(t *testing.T) {
 	never, always := corev1.RestartPolicyNever, corev1.RestartPolicyAlways
-	all := simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
+	all := simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true, Silent: true}
 	exit := func(containers []simulator.Container) []simulator.Container {
 		for i := range containers {
 			containers[i].Exits = true

@@ -75,6 +75,8 @@ type seen struct {
 	started, ready, failing, probed int32
 	readinessLast, startupLast      int32
 	livenessLast, startupFirst      int32
+	// readyLast is the latest successful readiness probe.
+	readyLast int32
 	// passed is the first readiness or liveness probe behind a successful
 	// startup probe: the kubelet has taken that success in. The line of a
 	// success alone may be of a probe that took longer than its time-out.
@@ -196,6 +198,7 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 				h.streak, h.broken = 0, h.streak
 			} else {
 				h.streak, h.broken = h.streak+1, 0
+				x.readyLast = at
 				mark(&x.ready)
 			}
 			h.best = max(h.best, h.streak)

@@ -14,6 +14,8 @@ type observation struct {
 	entry *trace.Entry
 	isLog bool
 	log   trace.Line // of a log entry
+	// counted is the number of the line as the log has it; see renumber.
+	counted int
 	// c is the index of the container of a log entry; -1 for others.
 	c int
 	// key is the earliest time that the observation can stand for.

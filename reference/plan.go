@@ -25,6 +25,8 @@ type plan struct {
 	// gates are the feature gates that the Pod needs, each with the field that
 	// needs it.
 	gates map[string]string
+	// hostNetwork: the Pod has the address of its node.
+	hostNetwork bool
 }
 
 // role says how the kubelet treats a container.
@@ -62,6 +64,7 @@ type spec struct {
 type probe struct {
 	declared bool
 	network  bool  // asked over the network, not by a process in the container
+	fixed    bool  // over the network at an address that outlives the sandbox of the Pod
 	delay    int32 // initialDelaySeconds
 	period   int32 // seconds
 	timeout  int32 // seconds
@@ -113,7 +116,7 @@ func (p *plan) isRegular(i int) bool { return i >= p.inits && i < p.inits+p.regu
 var (
 	irrelevantInPod = []string{
 		"Volumes", "DNSPolicy", "NodeSelector", "ServiceAccountName", "DeprecatedServiceAccount", "AutomountServiceAccountToken",
-		"NodeName", "HostNetwork", "HostIPC", "SecurityContext", "ImagePullSecrets", "Hostname", "Subdomain", "Affinity", "SchedulerName",
+		"NodeName", "HostIPC", "SecurityContext", "ImagePullSecrets", "Hostname", "Subdomain", "Affinity", "SchedulerName",
 		"Tolerations", "HostAliases", "PriorityClassName", "Priority", "DNSConfig", "RuntimeClassName", "EnableServiceLinks",
 		"PreemptionPolicy", "Overhead", "TopologySpreadConstraints", "SetHostnameAsFQDN", "OS", "HostUsers", "SchedulingGates",
 		"ResourceClaims", "Resources", "HostnameOverride", "SchedulingGroup",
@@ -125,7 +128,7 @@ var (
 	}
 	modelledInContainer = []string{"Name", "StartupProbe", "ReadinessProbe", "LivenessProbe", "RestartPolicy", "RestartPolicyRules"}
 	modelledInPod       = []string{
-		"InitContainers", "Containers", "EphemeralContainers", "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "ReadinessGates",
+		"InitContainers", "Containers", "EphemeralContainers", "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "ReadinessGates", "HostNetwork",
 	}
 )
 
@@ -134,7 +137,7 @@ var (
 func newPlan(pod *corev1.Pod) (plan, []string) {
 	p := plan{
 		policy: pod.Spec.RestartPolicy, grace: corev1.DefaultTerminationGracePeriodSeconds, index: map[string]int{}, gates: map[string]string{},
-		inits: len(pod.Spec.InitContainers), regulars: len(pod.Spec.Containers),
+		inits: len(pod.Spec.InitContainers), regulars: len(pod.Spec.Containers), hostNetwork: pod.Spec.HostNetwork,
 	}
 	if p.policy == "" {
 		p.policy = corev1.RestartPolicyAlways
@@ -221,6 +224,7 @@ func (p *plan) probe(of *corev1.Probe) probe {
 	if r.failures == 0 {
 		r.failures = 3
 	}
+	r.fixed = r.network && p.hostNetwork || of.HTTPGet != nil && of.HTTPGet.Host != "" || of.TCPSocket != nil && of.TCPSocket.Host != ""
 	r.success, r.timeout = max(r.success, 1), max(of.TimeoutSeconds, 1)
 	if of.TerminationGracePeriodSeconds != nil {
 		r.grace = *of.TerminationGracePeriodSeconds

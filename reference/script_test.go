@@ -20,7 +20,7 @@ import (
 // The files of testdata/rules are written in a short form, so that a person
 // sees at a glance what a trace says. A pod section has a line for each
 // container, "container1 postStart readiness", and may have "restartPolicy
-// Never" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
+// Never", "hostNetwork" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3"
@@ -51,6 +51,8 @@ func parsePodScript(t *testing.T, s string) *corev1.Pod {
 		case len(f) == 0:
 		case f[0] == "restartPolicy":
 			pod.Spec.RestartPolicy = corev1.RestartPolicy(f[1])
+		case f[0] == "hostNetwork":
+			pod.Spec.HostNetwork = true
 		case f[0] == "grace":
 			n, err := strconv.ParseInt(f[1], 10, 64)
 			assert.NilError(t, err)
@@ -200,7 +202,8 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 
 // parseUpdate reads "Running container1=running,ready container2=waiting
 // Ready=False": the phase, the shown state of each container with its flags
-// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, redefined
+// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, ended5 for
+// the end of the instance before, redefined
 // for another image, or a waiting reason), and conditions that differ from the ones that fit.
 // "deleting" and "gone" set a deletion.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
@@ -284,6 +287,10 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 			n, err := strconv.Atoi(w[2:])
 			assert.NilError(t, err)
 			when.Time = epoch.Add(time.Duration(n) * time.Second)
+		case strings.HasPrefix(w, "ended"):
+			n, err := strconv.Atoi(w[5:])
+			assert.NilError(t, err)
+			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{FinishedAt: metav1.Time{Time: epoch.Add(time.Duration(n) * time.Second)}}
 		case strings.HasPrefix(w, "code"):
 			_, err := fmt.Sscanf(w, "code%d", &code)
 			assert.NilError(t, err)

@@ -211,6 +211,6 @@ func (o *observation) parse(p *plan, text string) error {
 	if !p.containers[c].has(l.Actor) {
 		return fmt.Errorf("container %q declares no %s", l.Container, l.Actor)
 	}
-	o.isLog, o.log, o.c = true, l, c
+	o.isLog, o.log, o.c, o.counted = true, l, c, l.Run
 	return nil
 }

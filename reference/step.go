@@ -640,7 +640,15 @@ func (r *reading) asked(s *state) (cause, bool) {
 	}
 	for i := range r.p.containers {
 		spec, x := &r.p.containers[i], r.seenOf(s, i)
-		if len(spec.rules) == 0 || s.c[i].fresh {
+		if len(spec.rules) == 0 {
+			continue
+		}
+		if r.ev.askedAll[i] && r.ev.runs[i] > s.c[i].run {
+			// One that was started since and wrote nothing may have, as a status
+			// shows that one did.
+			return cause{x.last, ruleRestartAll}, true
+		}
+		if s.c[i].fresh {
 			continue
 		}
 		rule, ok := ruleMatches(spec.rules, x.mainCode)

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"time"
 
 	"github.com/podorder/podorder/reference/trace"
@@ -21,7 +22,16 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 	if run == c.run {
 		return r.write(s, i, n)
 	}
+	var next []state
 	states, d := []state(nil), (*denial)(nil)
+	if s.round > 0 && !c.fresh && c.first && r.seenOf(&s, i).first == 0 {
+		// Or it is of the instance that is there: which number that has depends on
+		// how many of the rounds before left no line.
+		t := s.clone()
+		t.c[i].run = run
+		next, d = r.write(t, i, n)
+		next = slices.Clone(next)
+	}
 	if l.Actor.IsProbe() && c.fresh && run == c.run+1 && r.p.isRegular(i) && !c.late && !s.ending.known() {
 		// The first sign of an instance: it was started, and its sync ended.
 		states, d = r.endSync(s, n, ruleAfterSync)
@@ -31,7 +41,6 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 	} else {
 		states, d = r.start(s, i, run, n)
 	}
-	var next []state
 	for _, t := range states {
 		after, other := r.write(t, i, n)
 		next, d = append(next, after...), firstOf(d, other)
@@ -50,13 +59,10 @@ func (r *reading) runOf(i int, l *trace.Line) int32 {
 	}
 	h := &r.h[i]
 	x := h.newest()
-	if x.run < 0 {
-		return 0
-	}
-	over := h.over >= x.run || l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
-	run := x.run
+	run := max(x.run, 0)
+	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
 	if over && run < r.ev.runs[i] {
-		run++
+		run = min(max(run, h.over)+1, r.ev.runs[i]) // what has ended may have written nothing
 	}
 	if r.next && run < r.ev.runs[i] {
 		run++
@@ -264,15 +270,17 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 // asksOldInstance reports whether a probe may be one that was meant for the
 // instance before: until the sync that restarted a container has ended, and a
 // status shows the new instance, a readiness or liveness probe over the network
-// reaches the new one. One may still be in flight then.
+// reaches the new one. One may still be in flight then. In a new sandbox that is
+// so only where the Pod keeps its address (pkg/kubelet/prober/prober.go, runProbe,
+// asks the one of the status).
 func (r *reading) asksOldInstance(s *state, i int, n int) bool {
 	c, h, l := &s.c[i], &r.h[i], &r.ob(n).log
-	if c.run <= 0 || c.first || l.Actor == trace.StartupProbe {
+	p := r.p.containers[i].probe(l.Actor)
+	if !p.network || c.run <= 0 || l.Actor == trace.StartupProbe {
 		return false
 	}
-	p := r.p.containers[i].probe(l.Actor)
-	if !p.network {
-		return false
+	if c.first && !(p.fixed && s.round > 0) {
+		return false // the address that is asked was that of another sandbox
 	}
 	x := r.seenOf(s, i)
 	last := x.readinessLast

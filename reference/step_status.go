@@ -135,7 +135,7 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 	if len(next) == 0 {
 		return nil, firstOf(first, because(deny(ruleBetweenSyncs), "container %s is shown as %s, but nothing can have started it", cs.Name, stateWord(cs)))
 	}
-	if d := firstOf(r.readyFits(i, cs), firstOf(r.forgotten(i, cs, n), r.killedTooSoon(i, cs, n))); d != nil {
+	if d := firstOf(r.readyFits(i, cs, n), firstOf(r.forgotten(i, cs, n), r.killedTooSoon(i, cs, n))); d != nil {
 		return nil, d
 	}
 	return next, nil
@@ -155,7 +155,7 @@ func (r *reading) shownFirst(s state, i int, cs *corev1.ContainerStatus, n int) 
 }
 
 // readyFits says why a container cannot be ready.
-func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
+func (r *reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *denial {
 	spec := &r.p.containers[i]
 	if !spec.readiness.declared || spec.role == initContainer || !r.ev.writes(i, trace.ReadinessProbe) || r.ev.logGap {
 		return nil
@@ -171,6 +171,9 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed[i] != 0 || len(r.ev.restarts) > 0 {
 			return nil
 		}
+		if x.readyLast != 0 && r.ob(n).entry.At.Sub(r.written(int(x.readyLast)-1)) < overtaken {
+			return nil
+		}
 		return because(deny(ruleSuccessThreshold, cause{x.readinessLast, ruleSuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.readiness.failures)
 	}
 	switch {
@@ -181,6 +184,12 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus) *denial {
 	}
 	return nil
 }
+
+// overtaken is for how long a status may still be on its way that was computed
+// before a readiness probe succeeded: it takes back, until the next sync, what the
+// probe worker has published meanwhile (pkg/kubelet/kubelet.go, SyncPod). This is
+// patience.
+const overtaken = 2 * time.Second
 
 // outlives is for how long a container must have run before its kubelet was
 // started for that to take it over as it was shown

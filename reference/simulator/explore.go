@@ -35,6 +35,9 @@ type Options struct {
 	StartErrors bool
 	// Crashes lets every process die without its last line.
 	Crashes bool
+	// Silent lets an instance that has written nothing end without a number, which
+	// the next one takes; otherwise it has always taken one.
+	Silent bool
 	// Runs is how many instances of each container may show in the log; 2 if 0.
 	// Nothing is left out otherwise: a log in which more of them show is not
 	// looked at.
@@ -215,7 +218,9 @@ type state struct {
 
 // newest is the newest instance of a container.
 type newest struct {
-	run        int8 // -1: there is none
+	run        int8 // -1: there is none; the number that it has or will take
+	wrote      bool // it has taken it
+	again      bool // it is not the first one
 	main       life
 	failed     bool // it exited with something else than 0
 	term, told bool // TERM was sent; and written down
@@ -225,8 +230,8 @@ type newest struct {
 
 // seen is what a snapshot says of a container.
 type seen struct {
-	run             int8
-	running, failed bool
+	run                    int8
+	running, failed, again bool
 }
 
 // life is where a process is.
@@ -317,6 +322,7 @@ func (x *explorer) lines(s state, yield func(line string, to state)) {
 		}
 		write := func(a trace.Actor, m trace.Mark, f func(n *newest)) {
 			to := s
+			to.is[c].wrote = true
 			f(&to.is[c])
 			yield(trace.Line{Container: spec.Name, Run: int(i.run), Actor: a, Mark: m}.String(), to)
 		}
@@ -474,7 +480,7 @@ func (x *explorer) worker(s state, next func(state)) {
 func (x *explorer) idle(s state, next func(state)) {
 	relisted := s
 	for c, i := range s.is {
-		relisted.seen[c] = seen{i.run, i.alive(), i.main == gone && i.failed}
+		relisted.seen[c] = seen{i.run, i.alive(), i.main == gone && i.failed, i.again}
 	}
 	relisted.fresh = true
 	next(relisted)
@@ -538,7 +544,7 @@ func (x *explorer) sync(s state) state {
 	}
 	killPod := x.plan(&s)
 	for c := range x.all {
-		s.had[c] = s.starts[c] && (s.seen[c].run > 0 || s.seen[c].run == 0 && !s.seen[c].running)
+		s.had[c] = s.starts[c] && (s.seen[c].again || s.seen[c].run >= 0 && !s.seen[c].running)
 	}
 	switch {
 	case killPod:
@@ -760,14 +766,21 @@ func (x *explorer) starting(s state, next func(state)) {
 			over(s, true)
 		}
 		s.entry[c] = s.entry[c] || s.had[c]
-		run := min(i.run+1, int8(x.o.Runs))
-		*i = newest{run: run, main: silent}
-		s.part = callHook
-		if x.all[c].PostStart == None {
-			over(s, false)
-			return
+		start := func(s state, run int8) {
+			i := &s.is[c]
+			*i = newest{run: run, again: i.run >= 0, main: silent}
+			s.shown[c] = -1 // what the status shows is the one before
+			s.part = callHook
+			if x.all[c].PostStart == None {
+				over(s, false)
+				return
+			}
+			next(s)
 		}
-		next(s)
+		if x.o.Silent && i.run >= 0 && !i.wrote { // one that wrote nothing may have taken no number
+			start(s, i.run)
+		}
+		start(s, min(i.run+1, int8(x.o.Runs)))
 	case callHook: // R22: after the main process has been started
 		s.part = hookFailed
 		if i.alive() {

@@ -165,9 +165,9 @@ func TestRunsAreExplored(t *testing.T) {
 		version := Versions()[choose(len(Versions()))]
 		p := tinyPod(version, choose)
 		crash := len(p.all()) == 1 && choose(2) == 0
-		p.Containers[0].Crashes = crash
+		p.Containers[0].Crashes, p.May.Silent = crash, choose(2) == 0
 		tr := Run(p, version, choose)
-		s := Explore(p, Options{Version: version, Deletion: true, Crashes: crash, GraceEnds: true, KillGraceEnds: true, Runs: 3, Codes: []int{0, 1, 2, 143}})
+		s := Explore(p, Options{Version: version, Deletion: true, Crashes: crash, Silent: true, GraceEnds: true, KillGraceEnds: true, Runs: 3, Codes: []int{0, 1, 2, 143}})
 		once := map[string]bool{}
 		for _, e := range tr.Entries {
 			if e.Log == nil {

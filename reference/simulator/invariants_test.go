@@ -223,10 +223,10 @@ func (s *story) hooksNeverOverlap() error {
 
 // X1: the first instance of a regular container comes after the hook of the
 // first instance of one before it, unless that one could not be started at
-// first.
+// first, or ended unseen.
 func (s *story) hookBlocks() error {
 	for _, c := range s.pod.all() {
-		if c.NoImage || c.NoCreate {
+		if c.NoImage || c.NoCreate || s.pod.May.Silent {
 			return nil
 		}
 	}

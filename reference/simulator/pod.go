@@ -37,6 +37,9 @@ type May struct {
 	// LatePhase: a terminal phase is held back until everything has stopped, so
 	// that ended containers are shown beside the phase before it, R84.
 	LatePhase bool
+	// Silent: a container may end before anything in it has written a line. Its
+	// number goes to the next one then, unless it had taken it already.
+	Silent bool
 }
 
 // Faults are regressions that releases carried. None belongs to a correct
@@ -231,7 +234,7 @@ func Draw(version string, choose Chooser) Pod {
 	p := Pod{
 		Policy: []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}[choose(3)],
 		Grace:  1 + choose(4),
-		May:    May{ForceDelete: rarely(), DeleteAgain: rarely(), Evict: rarely(), RestartKubelet: rarely(), StopSandbox: rarely(), LatePhase: flag()},
+		May:    May{ForceDelete: rarely(), DeleteAgain: rarely(), Evict: rarely(), RestartKubelet: rarely(), StopSandbox: rarely(), LatePhase: flag(), Silent: flag()},
 	}
 	p.May.Evict = p.May.Evict && !p.May.RestartKubelet // a new kubelet forgets an eviction that is not published
 	p.Seconds = []int{12, 20, 60}[choose(3)]

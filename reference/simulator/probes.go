@@ -239,10 +239,12 @@ func (b *probe) probe(p *proc) result {
 		}
 	}
 	// Exec goes to the container that the worker knows; a network probe to
-	// whatever listens: R47.
+	// whatever listens at the address that the status has: R47.
 	i := k.byID(b.id)
 	if b.spec.HTTP {
-		i = k.newest(b.c)
+		if i = k.newest(b.c); i != nil && i.sandbox != k.address {
+			i = nil
+		}
 	}
 	// The main loop has heard of a new instance before its first probe returns.
 	lag := k.between(10, 200)

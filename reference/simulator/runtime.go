@@ -10,6 +10,7 @@ import (
 type instance struct {
 	id      string
 	c, run  int
+	number  int // the one of its lines; -1 until it has taken it
 	sandbox int
 
 	running             bool // else exited
@@ -36,8 +37,9 @@ type node struct {
 
 	instances []*instance
 	sandboxes []sandbox
-	volumes   bool // the Pod's volumes are mounted
-	counts    []int
+	volumes   bool  // the Pod's volumes are mounted
+	counts    []int // how many instances of each container were created
+	numbers   []int // how many of them have taken a number
 	// noImage and noCreate hold until when the image of a container is missing
 	// and until when it cannot be created.
 	noImage, noCreate []int
@@ -111,7 +113,7 @@ func (n *node) live(i *instance) *instance {
 
 // start creates and starts a container.
 func (n *node) start(c, run int) *instance {
-	i := &instance{id: fmt.Sprintf("simulated://%s-%d", n.all[c].Name, run), c: c, run: run, sandbox: len(n.sandboxes) - 1, running: true, exit: -1, startedAt: n.now}
+	i := &instance{id: fmt.Sprintf("simulated://%s-%d", n.all[c].Name, run), c: c, run: run, number: -1, sandbox: len(n.sandboxes) - 1, running: true, exit: -1, startedAt: n.now}
 	n.instances = append(n.instances, i)
 	n.counts[c] = run + 1
 	i.procs = append(i.procs, n.spawn(func(p *proc) { n.main(p, i) }))
@@ -123,6 +125,9 @@ func (n *node) dies(i *instance, code int) {
 	if !i.running {
 		return
 	}
+	if !n.pod.May.Silent || n.oneIn(4) {
+		n.number(i)
+	}
 	i.running, i.serving, i.exit, i.finished = false, false, code, n.now
 	for _, p := range i.procs {
 		p.kill()
@@ -130,7 +135,17 @@ func (n *node) dies(i *instance, code int) {
 }
 
 func (n *node) line(i *instance, a trace.Actor, m trace.Mark) {
-	n.rec.line(n.all[i.c].Name, i.run, a, m)
+	n.number(i)
+	n.rec.line(n.all[i.c].Name, i.number, a, m)
+}
+
+// number has an instance take the lowest number that none of its container has,
+// as the first process in it does.
+func (n *node) number(i *instance) {
+	if i.number < 0 {
+		i.number = n.numbers[i.c]
+		n.numbers[i.c]++
+	}
 }
 
 var begin = trace.Mark{Kind: trace.Begin, N: -1}
@@ -151,7 +166,20 @@ func (n *node) main(p *proc, i *instance) {
 		code = n.choose(3)
 	}
 	ticks, pause := n.choose(5), n.between(50, 900)
-	p.sleep(n.firstLine())
+	first := n.now + n.firstLine()
+	if n.pod.May.Silent {
+		if c.Crashes && n.oneIn(4) {
+			p.sleep(n.upTo(first - n.now))
+			i.oom = true
+			n.dies(i, 137)
+			return
+		}
+		if p.awaitUntil(first, func() bool { return i.term }) && n.oneIn(2) {
+			n.dies(i, 2) // of TERM, before it could trap it
+			return
+		}
+	}
+	p.sleep(max(first-n.now, 0))
 	// R76: TERM may come before the process has set its trap, and is lost then.
 	lost := i.term && n.oneIn(2)
 	n.line(i, trace.Main, begin)

@@ -73,6 +73,7 @@ func (k *kubelet) generate(p *proc, v view) {
 	}
 	s.StartTime = k.api.pod.CreationTimestamp.DeepCopy()
 	if v.ready {
+		k.address = v.sandbox
 		s.PodIP, s.PodIPs = "10.244.0.5", []corev1.PodIP{{IP: "10.244.0.5"}}
 	}
 	s.Phase = k.phase(&s)

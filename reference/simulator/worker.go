@@ -20,6 +20,7 @@ type kubelet struct {
 	snapshot   *view
 	relistNow  bool
 	cached     *corev1.PodStatus // the status manager's
+	address    int               // the sandbox whose address that has
 	readiness  map[string]result // stored probe results, by container ID
 	liveness   map[string]result
 	startup    map[string]result

@@ -47,7 +47,7 @@ type Options struct {
 const (
 	defaultPatience = 2 * time.Minute
 	goneSlack       = 2 * time.Minute
-	callPatience    = 30 * time.Second
+	callPatience    = 2 * time.Minute
 )
 
 // Recording is what a run left behind.

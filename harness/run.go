@@ -43,6 +43,11 @@ type Options struct {
 	Progress   func(format string, args ...any)
 }
 
+// leaves reports whether the namespace of a case that ended with this error stays for its cluster to take away: nothing runs in it any more.
+func (o Options) leaves(c fixtures.Case, err error) bool {
+	return o.Disposable && err == nil && len(c.Files) == 0
+}
+
 // Patience, not rules. goneSlack is how long a Pod may take to go beyond its grace period: hooks that run on, a busy node.
 const (
 	defaultPatience = 2 * time.Minute
@@ -311,7 +316,7 @@ func (r *runner) record(ctx context.Context) error {
 		err = errors.Join(err, e)
 	}
 	r.note()
-	if !r.o.Disposable || err != nil || len(r.c.Files) > 0 {
+	if !r.o.leaves(r.c, err) {
 		r.dropNamespace(ctx)
 	}
 	if ctx.Err() == nil {

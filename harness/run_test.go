@@ -185,3 +185,11 @@ func TestTheNodesThatAPodMayRunOn(t *testing.T) {
 	_, _, err = nodesNow(t.Context(), &cluster.Cluster{Client: fake.NewClientset()}, "")
 	assert.Error(t, err, "no node of the cluster is ready and takes Pods")
 }
+
+func TestANamespaceStaysOnlyWhereItIsEmptyAndTheClusterGoes(t *testing.T) {
+	alone, more := fixtures.Case{ID: "a/b"}, fixtures.Case{ID: "a/b", Files: map[string][]byte{"service.yaml": nil}}
+	assert.Assert(t, Options{Disposable: true}.leaves(alone, nil))
+	assert.Assert(t, !Options{Disposable: true}.leaves(more, nil), "its objects would run on")
+	assert.Assert(t, !Options{Disposable: true}.leaves(alone, errors.New("the Pod is not gone")))
+	assert.Assert(t, !Options{}.leaves(alone, nil), "the cluster is someone else's")
+}

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -292,7 +293,7 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 		switch {
 		case k > 0 && (x.run > c.run || x.run <= c.before):
 			continue // of later, or of another round
-		case x.hookEnd != 0 && x.hookCode != 0:
+		case x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n):
 			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
 		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)) && !r.cutOff(x.hookBegin, n):
 			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has not ended", spec.name))
@@ -312,10 +313,24 @@ func firstOf(a, b *denial) *denial {
 	return b
 }
 
+// stopping is for how long a kubelet that is told to stop may go on. This is
+// patience.
+const stopping = 5 * time.Second
+
 // cutOff reports whether the kubelet was restarted between two observations:
 // the hook that it ran has died then, without an end.
 func (r *reading) cutOff(from int32, n int) bool {
-	return slices.ContainsFunc(r.ev.restarts, func(x int32) bool { return x > from && int(x) <= n+1 })
+	return slices.ContainsFunc(r.ev.restarts, func(x int32) bool {
+		if x > from || int(x) > n+1 {
+			return int(x) <= n+1
+		}
+		since := r.ob(int(from) - 1)
+		at := since.entry.At
+		if since.isLog {
+			at = since.log.Time
+		}
+		return at.Before(r.ob(int(x) - 1).entry.At.Add(stopping))
+	})
 }
 
 // kubeletRestarted reports whether the kubelet was restarted by observation n.
@@ -326,7 +341,7 @@ func (r *reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
 // container, or with the kubelet, or the container is stopped because of it.
 func (r *reading) settle(s *state, j, n int, rule string) {
 	c := &s.c[j]
-	if c.kill == byHook && !c.gone.known() {
+	if c.kill == byHook && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 		c.gone = at(n, rule) // the kill is part of the start, and waited for
 	}
 	if c.returned.known() || c.fresh {
@@ -477,7 +492,7 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 	early, possible := s.clone(), true
 	for j := range s.c {
 		x := r.seenOf(&s, j)
-		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() {
+		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 			by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
 			possible = possible && r.h[i].newest().last < c.killed.obs
 		}
@@ -495,11 +510,11 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 	return s, before, by
 }
 
-// killed forces that the containers other than i that a sync was stopping have
+// killed forces, where no kubelet was restarted meanwhile, that the containers other than i that a sync was stopping have
 // stopped: a sync stops first and starts then, and waits for both.
 func (r *reading) killed(s *state, i, n int, rule string) {
 	for j := range s.c {
-		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() {
+		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 			c.gone = at(n, rule)
 		}
 	}
@@ -714,7 +729,8 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byProbe:
-		if !r.changedBy(i, n) && !r.probeFailed(&s, i) {
+		changed := r.changedBy(i, n) && (r.p.isRegular(i) || spec.role == sidecar && r.k.replacesSidecars())
+		if !changed && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
 		if d := r.tooFewFailures(i, x); d != nil {
@@ -726,7 +742,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 			r.quiet(&t, i, n, ruleKillAfterSync)
 			if !r.k.killsInParallel() {
 				for j := range t.c {
-					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() {
+					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 						c.gone = at(n, ruleKillsSerial)
 					}
 				}

@@ -12,6 +12,7 @@ type instance struct {
 	c, run  int
 	number  int // the one of its lines; -1 until it has taken it
 	sandbox int
+	image   int // how often it had been changed
 
 	running             bool // else exited
 	exit                int

@@ -89,6 +89,7 @@ func (r *reading) seenOf(s *state, i int) *seen { return r.h[i].at(s.c[i].run) }
 // start is the hidden step to instance run of container i, forced by
 // observation n. It returns every way to get there.
 func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
+	s = r.undone(s, n)
 	c := &s.c[i]
 	if s.ending.known() && (c.kill == byEnding || c.fresh && c.gone.known() || r.seenOf(&s, i).last >= s.ending.obs) {
 		// Otherwise it was started before, and its first line came late.
@@ -543,6 +544,9 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	rule, ruled := ruleMatches(spec.rules, x.mainCode)
 	switch {
 	case exited && ruled && rule.Action == corev1.ContainerRestartRuleActionRestart:
+	case x.first == 0 && r.kubeletRestarted(n):
+		// One that was created, and that its kubelet did not come to start, is made
+		// anew whatever the policy says.
 	case len(spec.rules) > 0 && !exited:
 		// What the rules say depends on an exit code that was not seen.
 	case r.replaced(s, i, run, n):
@@ -810,15 +814,37 @@ func (r *reading) quiet(s *state, i, n int, rule string) {
 	}
 }
 
+// endAsked reports whether by observation n anything but its containers may have
+// ended the Pod. Where nothing is started again, a lost sandbox does.
+func (r *reading) endAsked(n int) bool {
+	lost := r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
+	return r.ev.endsAnyTime || lost || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+}
+
+// undone is the state in which a new kubelet finds a Pod that the one before it
+// was stopping because a probe had failed in the last container that ran: it
+// knows of no failure, and the Pod goes on.
+func (r *reading) undone(s state, n int) state {
+	if !s.ending.known() || r.endAsked(n) || !r.cutOff(s.ending.obs, n) {
+		return s
+	}
+	s = s.clone()
+	s.ending = cause{}
+	for i := range s.c {
+		if c := &s.c[i]; c.kill == byEnding {
+			c.kill, c.killed = alive, cause{}
+		}
+	}
+	return s
+}
+
 // end is the hidden step to the termination of the whole Pod, seen on
 // container i.
 func (r *reading) end(s state, i, n int) ([]state, *denial) {
 	if s.ending.known() {
 		return []state{s.clone()}, nil
 	}
-	// Where nothing is started again, a lost sandbox is the end of the Pod.
-	lost := r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
-	asked := r.ev.endsAnyTime || lost || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+	asked := r.endAsked(n)
 	if !asked && !r.finished(&s, i) {
 		return nil, nil
 	}

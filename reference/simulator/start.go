@@ -81,9 +81,11 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 		k.event(c, "Warning", "Failed", "Error: failed to create containerd container")
 		return "CreateContainerError", -1
 	}
+	run := k.counts[c] // R72
+	k.counts[c]++      // also where this kubelet does not come to start it
 	k.event(c, "Normal", "Created", k.v.created(name))
 	p.sleep(k.upTo(200))
-	i := k.start(c, k.counts[c]) // R72
+	i := k.start(c, run)
 	i.image = k.images[c]
 	p.sleep(k.upTo(30))
 	k.event(c, "Normal", "Started", k.v.started(name))

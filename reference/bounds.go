@@ -96,6 +96,9 @@ func (r *reading) tooSoon(i int, x *seen, n int) bool {
 			return false // one that nobody answers, or that is cut off, leaves no line
 		}
 	}
+	if r.kubeletRestarted(n) {
+		return false // what it knew of earlier exits is lost
+	}
 	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed[i] != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
@@ -353,8 +356,8 @@ func (r *reading) tooLate(s *state, i, n int) *denial {
 	// The kill had begun when the first of its lines was written.
 	x := r.seenOf(s, i)
 	begun := r.stopBegun(x)
-	if begun == 0 {
-		return nil
+	if begun == 0 || r.cutOff(begun, n) {
+		return nil // or a new kubelet has begun the stop once more
 	}
 	var g time.Duration
 	for _, a := range r.ev.ends {

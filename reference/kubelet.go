@@ -122,6 +122,11 @@ func (k Kubelet) sandboxConditionEarly() bool { return k.since(36) }
 // the other (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
 func (k Kubelet) killsInParallel() bool { return k.since(38) }
 
+// replacesSidecars: a sidecar that runs is replaced where its definition has
+// changed (pkg/kubelet/kuberuntime/kuberuntime_container.go,
+// computeInitContainerActions).
+func (k Kubelet) replacesSidecars() bool { return k.since(32) }
+
 // remembers: a kubelet that is restarted takes over what containers were shown
 // as; up to 1.34, or with the gate on, all that have probes are not ready or not
 // started until they have been probed again (pkg/kubelet/prober/prober_manager.go,

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -88,6 +89,7 @@ func (r *reading) seenOf(s *state, i int) *seen { return r.h[i].at(s.c[i].run) }
 // start is the hidden step to instance run of container i, forced by
 // observation n. It returns every way to get there.
 func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
+	s = r.undone(s, n)
 	c := &s.c[i]
 	if s.ending.known() && (c.kill == byEnding || c.fresh && c.gone.known() || r.seenOf(&s, i).last >= s.ending.obs) {
 		// Otherwise it was started before, and its first line came late.
@@ -292,7 +294,7 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 		switch {
 		case k > 0 && (x.run > c.run || x.run <= c.before):
 			continue // of later, or of another round
-		case x.hookEnd != 0 && x.hookCode != 0:
+		case x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n):
 			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
 		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)) && !r.cutOff(x.hookBegin, n):
 			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has not ended", spec.name))
@@ -312,10 +314,24 @@ func firstOf(a, b *denial) *denial {
 	return b
 }
 
+// stopping is for how long a kubelet that is told to stop may go on. This is
+// patience.
+const stopping = 5 * time.Second
+
 // cutOff reports whether the kubelet was restarted between two observations:
 // the hook that it ran has died then, without an end.
 func (r *reading) cutOff(from int32, n int) bool {
-	return slices.ContainsFunc(r.ev.restarts, func(x int32) bool { return x > from && int(x) <= n+1 })
+	return slices.ContainsFunc(r.ev.restarts, func(x int32) bool {
+		if x > from || int(x) > n+1 {
+			return int(x) <= n+1
+		}
+		since := r.ob(int(from) - 1)
+		at := since.entry.At
+		if since.isLog {
+			at = since.log.Time
+		}
+		return at.Before(r.ob(int(x) - 1).entry.At.Add(stopping))
+	})
 }
 
 // kubeletRestarted reports whether the kubelet was restarted by observation n.
@@ -326,7 +342,7 @@ func (r *reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
 // container, or with the kubelet, or the container is stopped because of it.
 func (r *reading) settle(s *state, j, n int, rule string) {
 	c := &s.c[j]
-	if c.kill == byHook && !c.gone.known() {
+	if c.kill == byHook && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 		c.gone = at(n, rule) // the kill is part of the start, and waited for
 	}
 	if c.returned.known() || c.fresh {
@@ -477,7 +493,7 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 	early, possible := s.clone(), true
 	for j := range s.c {
 		x := r.seenOf(&s, j)
-		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() {
+		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 			by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
 			possible = possible && r.h[i].newest().last < c.killed.obs
 		}
@@ -495,11 +511,11 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 	return s, before, by
 }
 
-// killed forces that the containers other than i that a sync was stopping have
+// killed forces, where no kubelet was restarted meanwhile, that the containers other than i that a sync was stopping have
 // stopped: a sync stops first and starts then, and waits for both.
 func (r *reading) killed(s *state, i, n int, rule string) {
 	for j := range s.c {
-		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() {
+		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 			c.gone = at(n, rule)
 		}
 	}
@@ -528,6 +544,9 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	rule, ruled := ruleMatches(spec.rules, x.mainCode)
 	switch {
 	case exited && ruled && rule.Action == corev1.ContainerRestartRuleActionRestart:
+	case x.first == 0 && r.kubeletRestarted(n):
+		// One that was created, and that its kubelet did not come to start, is made
+		// anew whatever the policy says.
 	case len(spec.rules) > 0 && !exited:
 		// What the rules say depends on an exit code that was not seen.
 	case r.replaced(s, i, run, n):
@@ -714,7 +733,8 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byProbe:
-		if !r.changedBy(i, n) && !r.probeFailed(&s, i) {
+		changed := r.changedBy(i, n) && (r.p.isRegular(i) || spec.role == sidecar && r.k.replacesSidecars())
+		if !changed && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
 		if d := r.tooFewFailures(i, x); d != nil {
@@ -726,7 +746,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 			r.quiet(&t, i, n, ruleKillAfterSync)
 			if !r.k.killsInParallel() {
 				for j := range t.c {
-					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() {
+					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 						c.gone = at(n, ruleKillsSerial)
 					}
 				}
@@ -794,15 +814,37 @@ func (r *reading) quiet(s *state, i, n int, rule string) {
 	}
 }
 
+// endAsked reports whether by observation n anything but its containers may have
+// ended the Pod. Where nothing is started again, a lost sandbox does.
+func (r *reading) endAsked(n int) bool {
+	lost := r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
+	return r.ev.endsAnyTime || lost || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+}
+
+// undone is the state in which a new kubelet finds a Pod that the one before it
+// was stopping because a probe had failed in the last container that ran: it
+// knows of no failure, and the Pod goes on.
+func (r *reading) undone(s state, n int) state {
+	if !s.ending.known() || r.endAsked(n) || !r.cutOff(s.ending.obs, n) {
+		return s
+	}
+	s = s.clone()
+	s.ending = cause{}
+	for i := range s.c {
+		if c := &s.c[i]; c.kill == byEnding {
+			c.kill, c.killed = alive, cause{}
+		}
+	}
+	return s
+}
+
 // end is the hidden step to the termination of the whole Pod, seen on
 // container i.
 func (r *reading) end(s state, i, n int) ([]state, *denial) {
 	if s.ending.known() {
 		return []state{s.clone()}, nil
 	}
-	// Where nothing is started again, a lost sandbox is the end of the Pod.
-	lost := r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
-	asked := r.ev.endsAnyTime || lost || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+	asked := r.endAsked(n)
 	if !asked && !r.finished(&s, i) {
 		return nil, nil
 	}

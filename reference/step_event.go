@@ -88,7 +88,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	c, h := &s.c[i], &r.h[i]
 	first := r.ev.runs[i] == 0 && !r.ev.startFailed[i] && !r.ev.eventGap && !r.roundsInTrace()
-	if first && h.stage > at && r.p.containers[i].policy == corev1.RestartPolicyNever {
+	if first && h.stage > at && !r.kubeletRestarted(n) && r.p.containers[i].policy == corev1.RestartPolicyNever {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
 	if h.stage >= at || s.round > 0 {

@@ -199,7 +199,7 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 	if r.asksOldInstance(&s, i, n) {
 		return r.same(s), nil
 	}
-	if c := &s.c[i]; c.kill == byHook {
+	if c := &s.c[i]; c.kill == byHook && !r.cutOff(c.killed.obs, n) {
 		// It is stopped within the sync that started it.
 		return nil, deny(ruleAfterSync, cause{c.killed.obs, ruleAfterSync})
 	}
@@ -301,7 +301,7 @@ func (r *reading) asksOldInstance(s *state, i int, n int) bool {
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {
 	x := r.seenOf(&s, i)
-	if x.term != 0 && r.graceLeft(&s, i, int(x.term)-1) {
+	if x.term != 0 && !r.cutOff(x.term, n) && r.graceLeft(&s, i, int(x.term)-1) {
 		return nil, deny(rulePreStopFirst, cause{x.term, rulePreStopFirst})
 	}
 	next, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox)

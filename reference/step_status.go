@@ -581,7 +581,8 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			// Where the gate is on, a Pod that was initialized once stays so.
 			done := v.initialized || v.begun
 			done = done || r.k.Enabled(gateRestartAll) && (r.initialized || r.hadInitialized(pod))
-			if is && !done && !final {
+			// A new kubelet takes back first that a sidecar has started.
+			if is && !done && !final && !r.kubeletRestarted(r.n) {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
 			}
 			// The success of a startup probe is published at once, what follows
@@ -624,7 +625,7 @@ func (r *reading) sandboxFits(pod *corev1.Pod, c *corev1.PodCondition, v view) *
 		if c != nil {
 			return because(deny(ruleSandbox), "condition PodReadyToStartContainers is there; a kubelet %s has the gate off", r.k)
 		}
-	case is && !r.k.sandboxConditionEarly() && v.shown == 0 && !slices.ContainsFunc(r.ev.startFailed, func(b bool) bool { return b }):
+	case is && !r.k.sandboxConditionEarly() && v.shown == 0 && !r.kubeletRestarted(r.n) && !slices.ContainsFunc(r.ev.startFailed, func(b bool) bool { return b }):
 		return because(deny(ruleSandbox), "condition PodReadyToStartContainers is True before a container is shown; before 1.36 both come from the same sync")
 	case !is && v.running > 0 && pod.DeletionTimestamp == nil && !r.ev.newSandbox && v.stopped < r.p.regulars:
 		return because(deny(ruleSandbox), "condition PodReadyToStartContainers is not True while a container is shown as running")

@@ -338,7 +338,7 @@ func (s *story) sidecarsLast() error {
 // X9: from the second restart on a container waits at least 10 seconds, if no
 // probe kills it and the kubelet forgets nothing.
 func (s *story) backOff() error {
-	if !s.calm() || s.resets() {
+	if !s.calm() || s.resets() || s.did(trace.ActPatch) {
 		return nil
 	}
 	ended := map[string]time.Time{}
@@ -475,7 +475,7 @@ func TestEverythingHappens(t *testing.T) {
 		}
 	}
 	for _, what := range []string{
-		"did apply", "did delete", "did restart", "did stop", "type DELETED",
+		"did apply", "did delete", "did restart", "did stop", "did patch", "type DELETED",
 		"phase Pending ", "phase Running ", "phase Succeeded ", "phase Failed ", "phase Failed Evicted",
 		"waiting ContainerCreating", "waiting PodInitializing", "waiting CrashLoopBackOff", "waiting PostStartHookError",
 		"waiting ErrImagePull", "waiting ImagePullBackOff", "waiting CreateContainerError", "waiting CreateContainerConfigError",

@@ -43,7 +43,7 @@ func newNode(p Pod, version string, choose Chooser) *node {
 			n.noCreate[c] = n.upTo(15000)
 		}
 	}
-	n.api = &api{n: n, pod: p.Manifest()}
+	n.api = &api{n: n, pod: p.Manifest(), images: make([]int, len(n.all))}
 	return n
 }
 
@@ -61,7 +61,8 @@ type api struct {
 	n       *node
 	pod     *corev1.Pod
 	deleted bool
-	grace   int // deletionGracePeriodSeconds
+	grace   int   // deletionGracePeriodSeconds
+	images  []int // how often that of each container was changed
 	gone    bool
 }
 
@@ -91,8 +92,22 @@ func (a *api) remove() {
 	}
 }
 
-// patch stores a status; an equal one changes nothing, R29.
-func (a *api) patch(s corev1.PodStatus) {
+// changeImage gives a container another image.
+func (a *api) changeImage(c int) {
+	if a.gone {
+		return
+	}
+	a.images[c]++
+	list, i := a.pod.Spec.InitContainers, c
+	if a.n.isRegular(c) {
+		list, i = a.pod.Spec.Containers, c-len(list)
+	}
+	list[i].Image = imageOf(a.images[c])
+	a.changed(trace.Modified)
+}
+
+// patchStatus stores a status; an equal one changes nothing, R29.
+func (a *api) patchStatus(s corev1.PodStatus) {
 	if a.gone || equal(a.pod.Status, s) {
 		return
 	}
@@ -134,6 +149,7 @@ func (n *node) harness(p *proc) {
 	happens(n.pod.May.Evict, n.evict)
 	happens(n.pod.May.RestartKubelet, n.restartKubelet)
 	happens(n.pod.May.StopSandbox, n.loseSandbox)
+	happens(n.pod.May.Patch, n.patch)
 }
 
 func (n *node) delete(p *proc, grace int) {
@@ -172,6 +188,25 @@ func (n *node) restartKubelet(p *proc) {
 	n.kubelet.die()
 	p.sleep(n.between(300, 1500))
 	n.kubelet = n.startKubelet(n.now)
+}
+
+// patch changes the image of a regular container or of a sidecar.
+func (n *node) patch(p *proc) {
+	c := n.choose(len(n.all))
+	if n.api.gone || n.isInit(c) {
+		return
+	}
+	type container struct {
+		Name  string `json:"name"`
+		Image string `json:"image"`
+	}
+	list := "containers"
+	if n.isSidecar(c) {
+		list = "initContainers"
+	}
+	n.rec.did(trace.ActPatch, map[string]any{"spec": map[string]any{list: []container{{n.all[c].Name, imageOf(n.api.images[c] + 1)}}}})
+	p.sleep(n.upTo(30))
+	n.api.changeImage(c)
 }
 
 // loseSandbox stops the sandbox behind the kubelet's back, R64: its containers

@@ -34,6 +34,8 @@ type May struct {
 	Evict          bool // by the kubelet
 	RestartKubelet bool
 	StopSandbox    bool
+	// Patch: the image of a container is changed at the API.
+	Patch bool
 	// LatePhase: a terminal phase is held back until everything has stopped, so
 	// that ended containers are shown beside the phase before it, R84.
 	LatePhase bool
@@ -116,6 +118,9 @@ type Container struct {
 }
 
 const image = "podorder/recorder:1"
+
+// imageOf is the image after some patches.
+func imageOf(patches int) string { return fmt.Sprintf("podorder/recorder:%d", 1+patches) }
 
 // Manifest returns the Pod as a manifest would give it.
 func (p Pod) Manifest() *corev1.Pod {
@@ -234,7 +239,7 @@ func Draw(version string, choose Chooser) Pod {
 	p := Pod{
 		Policy: []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}[choose(3)],
 		Grace:  1 + choose(4),
-		May:    May{ForceDelete: rarely(), DeleteAgain: rarely(), Evict: rarely(), RestartKubelet: rarely(), StopSandbox: rarely(), LatePhase: flag(), Silent: flag()},
+		May:    May{ForceDelete: rarely(), DeleteAgain: rarely(), Evict: rarely(), RestartKubelet: rarely(), StopSandbox: rarely(), Patch: rarely(), LatePhase: flag(), Silent: flag()},
 	}
 	p.May.Evict = p.May.Evict && !p.May.RestartKubelet // a new kubelet forgets an eviction that is not published
 	p.Seconds = []int{12, 20, 60}[choose(3)]

@@ -12,6 +12,7 @@ type instance struct {
 	c, run  int
 	number  int // the one of its lines; -1 until it has taken it
 	sandbox int
+	image   int // how often it had been changed
 
 	running             bool // else exited
 	exit                int
@@ -111,11 +112,10 @@ func (n *node) live(i *instance) *instance {
 	return nil
 }
 
-// start creates and starts a container.
+// start starts a container that was created.
 func (n *node) start(c, run int) *instance {
 	i := &instance{id: fmt.Sprintf("simulated://%s-%d", n.all[c].Name, run), c: c, run: run, number: -1, sandbox: len(n.sandboxes) - 1, running: true, exit: -1, startedAt: n.now}
 	n.instances = append(n.instances, i)
-	n.counts[c] = run + 1
 	i.procs = append(i.procs, n.spawn(func(p *proc) { n.main(p, i) }))
 	return i
 }

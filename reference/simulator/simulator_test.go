@@ -101,9 +101,6 @@ func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.SampledFrom(simulator.Versions()).Draw(t, "version")
 		p := simulator.Draw(version, choices(t))
-		// What a new kubelet makes of a half-done stop or start is too loosely
-		// told by the rule book; recorded traces show it.
-		p.May.RestartKubelet = false
 		tr := simulator.Run(p, version, choices(t))
 		k, err := reference.ParseKubelet(version)
 		assert.NilError(t, err)

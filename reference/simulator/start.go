@@ -18,6 +18,9 @@ func (k *kubelet) event(c int, kind, reason, message string) {
 // backoff is an entry of a back-off list, R67.
 type backoff struct{ delay, last int }
 
+// entry is what an entry for restarts is found by: the container as it is defined.
+type entry struct{ c, image int }
+
 const (
 	firstDelay = 10_000
 	mostDelay  = 300_000
@@ -59,11 +62,12 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 	name := k.all[c].Name
 	// R11: the newest instance that the snapshot shows as exited counts.
 	if old := v.exited[c]; old != nil {
-		if left, waits := blocks(k.backoffs[c], k.now, old.finished); waits {
+		key := entry{c, k.images[c]}
+		if left, waits := blocks(k.backoffs[key], k.now, old.finished); waits {
 			k.event(c, "Warning", "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod simulated", name))
 			return "CrashLoopBackOff", left
 		}
-		k.backoffs[c] = k.backoffs[c].next(k.now, old.finished)
+		k.backoffs[key] = k.backoffs[key].next(k.now, old.finished)
 	}
 	if reason := k.pull(p, c); reason != "" {
 		return reason, -1
@@ -77,9 +81,12 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 		k.event(c, "Warning", "Failed", "Error: failed to create containerd container")
 		return "CreateContainerError", -1
 	}
+	run := k.counts[c] // R72
+	k.counts[c]++      // also where this kubelet does not come to start it
 	k.event(c, "Normal", "Created", k.v.created(name))
 	p.sleep(k.upTo(200))
-	i := k.start(c, k.counts[c]) // R72
+	i := k.start(c, run)
+	i.image = k.images[c]
 	p.sleep(k.upTo(30))
 	k.event(c, "Normal", "Started", k.v.started(name))
 	if k.pod.Faults.HookInBackground {

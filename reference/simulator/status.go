@@ -393,6 +393,6 @@ func (k *kubelet) publish(p *proc) {
 		if old := k.api.pod.Status.Phase; k.pod.May.LatePhase && terminal(s.Phase) && !terminal(old) && (!k.over || !k.terminated && k.oneIn(2)) {
 			s.Phase = old
 		}
-		k.api.patch(*s)
+		k.api.patchStatus(*s)
 	}
 }

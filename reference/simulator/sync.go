@@ -36,7 +36,8 @@ type plan struct {
 	reset            []int // R73: instances to remove, in order
 }
 
-// victim is a container to be killed, and why: the name of a probe.
+// victim is a container to be killed, and why: the name of a probe, or "" where
+// its definition has changed.
 type victim struct {
 	c     int
 	probe string
@@ -105,6 +106,8 @@ func (k *kubelet) plan(v view) plan {
 			if k.restarts(c, i.exit) { // R69
 				a.starts = append(a.starts, c)
 			}
+		case i.image != k.images[c]:
+			a.killed(c, "", true) // R12: whatever the policy says
 		case k.liveness[i.id] == failure:
 			a.killed(c, "liveness", k.survivesProbes(c)) // R52
 		case k.startup[i.id] == failure:
@@ -210,6 +213,8 @@ func (k *kubelet) planInit(v view) (a plan, initialised bool) {
 		default:
 			if k.liveness[i.id] == failure {
 				a.killed(c, "liveness", true)
+			} else if i.image != k.images[c] && k.v.swapsSidecars() && (k.all[c].Startup == nil || k.startup[i.id] == success) {
+				a.killed(c, "", true)
 			}
 			if last && (k.all[c].Startup == nil || k.startup[i.id] == success) {
 				k.release(&a, c, &initialised) // R60: its liveness does not matter
@@ -265,7 +270,7 @@ func (k *kubelet) survivesProbes(c int) bool {
 	return k.isSidecar(c) || k.policy(c) != corev1.RestartPolicyNever
 }
 
-// killThem kills what a probe has condemned, R13, R52: one after the other in
+// killThem kills what a probe or a change has condemned, R13, R52: one after the other in
 // any order, from 1.38 all at once. Sidecars have no order here.
 func (k *kubelet) killThem(p *proc, list []victim) {
 	one := func(p *proc, v victim) {
@@ -281,8 +286,11 @@ func (k *kubelet) killThem(p *proc, list []victim) {
 		if probe != nil && probe.Grace > 0 {
 			grace = probe.Grace
 		}
-		i := k.newest(v.c)
-		k.killContainer(p, i, fmt.Sprintf("Container %s failed %s probe%s", c.Name, v.probe, word), grace, nil)
+		message := fmt.Sprintf("Container %s failed %s probe%s", c.Name, v.probe, word)
+		if v.probe == "" {
+			message, grace = fmt.Sprintf("Container %s definition changed, will be restarted", c.Name), k.pod.Grace
+		}
+		k.killContainer(p, k.newest(v.c), message, grace, nil)
 	}
 	if !k.v.parallelKills() {
 		for len(list) > 0 {

@@ -30,6 +30,9 @@ func (k *kubelet) terminatedPod(p *proc) {
 
 // effectiveGrace is G in seconds, R79.
 func (k *kubelet) effectiveGrace() int {
+	if k.orphan {
+		return 1 // pkg/kubelet/kubelet.go, SyncTerminatingRuntimePod
+	}
 	g := k.pod.Grace
 	if k.deleted && !k.forced {
 		g = k.grace
@@ -75,6 +78,9 @@ type turns struct {
 
 func (k *kubelet) order(v view) *turns {
 	t := &turns{stopped: make([]bool, len(k.all)), before: make([][]int, len(k.all))}
+	if k.orphan { // who is told of no Pod has no order
+		return t
+	}
 	later := -1
 	for c := len(k.all) - 1; c >= 0; c-- {
 		t.stopped[c] = !v.runs(c)

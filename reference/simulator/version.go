@@ -27,6 +27,7 @@ func Versions() []string {
 func (v release) sidecars() bool        { return v.Minor >= 29 } // row 2
 func (v release) sandboxInit() bool     { return v.Minor >= 37 } // row 6: "initialised" looks at the current sandbox only
 func (v release) pendingAgain() bool    { return v.Minor >= 32 } // row 7
+func (v release) swapsSidecars() bool   { return v.Minor >= 32 } // row 8
 func (v release) tickerRestarts() bool  { return v.Minor >= 32 } // row 10
 func (v release) startupStops() bool    { return v.Minor >= 32 } // row 11
 func (v release) sidecarsSilent() bool  { return v.Minor >= 38 } // row 14

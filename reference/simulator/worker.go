@@ -27,7 +27,7 @@ type kubelet struct {
 	results    map[trace.Actor]int             // when the main loop hears of the latest of each kind
 	workers    map[workerKey]*probe            // running probe workers
 	reasons    map[int]string                  // why the last start of a container failed
-	backoffs   map[int]*backoff                // of restarts
+	backoffs   map[entry]*backoff              // of restarts
 	pulls      map[int]*backoff                // of image pulls
 	resets     map[int]*instance               // what RestartAllContainers removed, R73
 	lastStatus map[int]*corev1.ContainerStatus // what the API said at the kubelet's start
@@ -39,9 +39,12 @@ type kubelet struct {
 	deleted                       bool // its deletion has
 	grace                         int  // the deletion's
 	forced                        bool
+	orphan                        bool // it found the containers of a Pod that the API does not know
 	evicted                       bool
 	evictGrace                    int
-	finished                      bool // the computed phase is terminal
+	heard                         []int // how often images were changed, as the API said
+	images                        []int // the same for the call that runs
+	finished                      bool  // the computed phase is terminal
 	terminating, over, terminated bool
 	stopLiveness                  bool
 	dirty                         bool
@@ -71,7 +74,7 @@ func (n *node) startKubelet(since int) *kubelet {
 	k := &kubelet{
 		node: n, since: since, requeue: never,
 		readiness: map[string]result{}, liveness: map[string]result{}, startup: map[string]result{}, results: map[trace.Actor]int{},
-		workers: map[workerKey]*probe{}, reasons: map[int]string{}, backoffs: map[int]*backoff{}, pulls: map[int]*backoff{},
+		workers: map[workerKey]*probe{}, reasons: map[int]string{}, backoffs: map[entry]*backoff{}, pulls: map[int]*backoff{},
 		resets: map[int]*instance{}, lastStatus: map[int]*corev1.ContainerStatus{},
 	}
 	for c := range n.all {
@@ -81,12 +84,16 @@ func (n *node) startKubelet(since int) *kubelet {
 	k.spawnHere(k.work)
 	k.spawnHere(k.publish)
 	k.spawnHere(k.listen)
+	k.spawnHere(k.listenToPatches)
 	return k
 }
 
 // listen hears of the Pod from the API, R2a.
 func (k *kubelet) listen(p *proc) {
 	p.sleep(k.upTo(300))
+	k.heard = slices.Clone(k.api.images)
+	k.deleted, k.grace, k.orphan = k.api.deleted, k.api.grace, k.api.gone
+	k.forced = k.deleted && k.grace == 0
 	k.seen, k.wake = true, true
 	for {
 		p.await(func() bool { return k.api.deleted && (!k.deleted || k.api.grace < k.grace) })
@@ -94,6 +101,17 @@ func (k *kubelet) listen(p *proc) {
 		p.sleep(k.upTo(50))
 		k.deleted, k.grace, k.wake = true, grace, true
 		k.forced = grace == 0
+	}
+}
+
+// listenToPatches hears of changes of the Pod.
+func (k *kubelet) listenToPatches(p *proc) {
+	p.await(func() bool { return k.seen })
+	for {
+		p.await(func() bool { return !slices.Equal(k.heard, k.api.images) })
+		images := slices.Clone(k.api.images)
+		p.sleep(k.upTo(50))
+		k.heard, k.wake = images, true
 	}
 }
 
@@ -130,6 +148,7 @@ func (k *kubelet) work(p *proc) {
 		// Which call it is, is settled now; then the worker waits for a
 		// snapshot that is newer than the last call's end, R3.
 		ends := k.deleted || k.evicted || k.finished
+		k.images = k.heard
 		p.await(func() bool { return k.snapshot != nil && k.snapshot.at > last })
 		if ends {
 			k.terminatePod(p)

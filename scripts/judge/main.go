@@ -44,6 +44,10 @@ type input struct {
 	pod     *corev1.Pod
 	trace   *trace.Trace
 	witness []trace.Pattern
+	// of is the case that the witnesses are of, and changed what has changed of
+	// its Pod since the trace was recorded.
+	of      string
+	changed []string
 	// log is there instead of trace where a log alone is judged and no witness
 	// is asked for: it may be too long to be held in memory.
 	log io.ReadSeeker
@@ -83,6 +87,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if in.witness != nil {
 		v = v.Witnessed(in.trace, in.witness)
 	}
+	if len(in.changed) > 0 {
+		note := fmt.Sprintf("the Pod of case %s has changed since this trace was recorded, in %s", in.of, strings.Join(in.changed, ", "))
+		fmt.Fprintf(stderr, "judge: %s; the Pod in the trace is judged, and only the witnesses are those of the case as it is now\n", note)
+		if v.Outcome == reference.Inconclusive && v.Reason != "" {
+			v.Reason += "; " + note
+		}
+	}
 	return print(v, o, stdout, stderr)
 }
 
@@ -100,7 +111,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.pod, "pod", "", "manifest of the Pod, a `file`")
 	fs.StringVar(&o.log, "log", "", "shared log to judge, a `file`; - is standard input")
 	fs.StringVar(&o.trace, "trace", "", "trace to judge, a `file`; - is standard input")
-	fs.StringVar(&o.caseID, "case", "", "take Pod and witnesses from the bundled `case` (hooks/poststart-blocks)")
+	fs.StringVar(&o.caseID, "case", "", "take the witnesses from the bundled `case` (hooks/poststart-blocks), and the Pod where a trace holds none")
 	fs.BoolVar(&o.json, "json", false, "print the verdict as one JSON object")
 	fs.BoolVar(&o.strict, "strict", false, "let a known issue count as a violation")
 	if err := fs.Parse(args); err != nil {
@@ -225,23 +236,32 @@ func (in *input) fromTrace(o options) error {
 			return fmt.Errorf("-feature-gates: %w", err)
 		}
 	}
-	if in.pod != nil {
+	// The Pod that was run is the one to judge by, unless -pod gives another. The
+	// case may have changed since; it has what no trace holds.
+	recorded := podOf(in.trace)
+	if o.pod != "" {
 		return nil
 	}
-	cases, err := fixtures.All()
-	if err != nil {
-		return fmt.Errorf("reading the bundled cases: %w", err)
-	}
-	if i := slices.IndexFunc(cases, func(c fixtures.Case) bool { return c.ID == h.Case }); i >= 0 {
-		return in.fromCase(h.Case)
-	}
-	for _, e := range in.trace.Entries {
-		if e.Pod != nil {
-			in.pod = e.Pod
-			return nil
+	if o.caseID == "" {
+		cases, err := fixtures.All()
+		if err != nil {
+			return fmt.Errorf("reading the bundled cases: %w", err)
+		}
+		if slices.ContainsFunc(cases, func(c fixtures.Case) bool { return c.ID == h.Case }) {
+			if err := in.fromCase(h.Case); err != nil {
+				return err
+			}
 		}
 	}
-	return fmt.Errorf("%s holds no Pod object and names no bundled case: give the manifest with -pod", o.trace)
+	switch {
+	case recorded != nil && in.pod != nil:
+		in.changed, in.pod = changes(recorded, in.pod), recorded
+	case recorded != nil:
+		in.pod = recorded
+	case in.pod == nil:
+		return fmt.Errorf("%s holds no Pod object and names no bundled case: give the manifest with -pod", o.trace)
+	}
+	return nil
 }
 
 func (in *input) fromCase(id string) error {
@@ -256,7 +276,7 @@ func (in *input) fromCase(id string) error {
 	if in.pod, err = reference.ParsePod(cases[i].Manifest); err != nil {
 		return fmt.Errorf("case %s: %w", id, err)
 	}
-	in.witness = cases[i].Witness
+	in.of, in.witness = id, cases[i].Witness
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
@@ -197,6 +199,33 @@ func TestTrace(t *testing.T) {
 		status, out, errs := call(t, "", "-trace", save(t, bare, first, did))
 		assert.Equal(t, status, exitInconclusive, out+errs)
 	})
+	t.Run("has a Pod that its case has no more", func(t *testing.T) {
+		older := object.DeepCopy()
+		older.Spec.Containers[0].Lifecycle = nil
+		log := lines("container1 / main", "container2 / main", "container1 / main")
+		first := trace.Entry{Type: trace.Added, Pod: older}
+		status, out, errs := call(t, "", "-trace", save(t, header, append([]trace.Entry{did, first}, log...)...))
+		assert.Equal(t, status, exitInconclusive, out+errs)
+		assert.Check(t, is.Contains(errs, "spec.containers[0].lifecycle"))
+		assert.Check(t, is.Contains(out, "post start hook"))
+		assert.Check(t, is.Contains(out, "has changed since this trace was recorded"))
+		// By the Pod that ran a hook's line is foreign.
+		status, out, errs = call(t, "", "-trace", save(t, header, append([]trace.Entry{did, first}, lines(ordered...)...)...))
+		assert.Equal(t, status, exitUsage, out+errs)
+		assert.Check(t, is.Contains(out, "declares no post start hook"))
+		// The flag wins.
+		status, out, errs = call(t, "", "-pod", pod, "-trace", save(t, header, append([]trace.Entry{did, first}, lines(ordered...)...)...))
+		assert.Equal(t, status, exitPass, out+errs)
+	})
+	t.Run("has the Pod of its case as the API server completes it", func(t *testing.T) {
+		for _, c := range cases(t) {
+			object, err := reference.ParsePod(c.Manifest)
+			assert.NilError(t, err)
+			full := object.DeepCopy()
+			complete(full)
+			assert.DeepEqual(t, changes(full, object), []string(nil))
+		}
+	})
 	t.Run("has no Pod at all", func(t *testing.T) {
 		status, out, errs := call(t, "", "-trace", save(t, bare, lines(ordered...)...))
 		assert.Equal(t, status, exitUsage)
@@ -223,6 +252,46 @@ func TestTrace(t *testing.T) {
 		assert.Check(t, is.Contains(out, `"verdict":"broken"`))
 		assert.Check(t, is.Contains(out, fmt.Sprintf(`"line":%d`, len(ordered)+1)))
 	})
+}
+
+func cases(t *testing.T) []fixtures.Case {
+	t.Helper()
+	all, err := fixtures.All()
+	assert.NilError(t, err)
+	return all
+}
+
+// complete fills in what the API server does, where it bears on what is run.
+func complete(pod *corev1.Pod) {
+	pod.Spec.RestartPolicy = cmp.Or(pod.Spec.RestartPolicy, corev1.RestartPolicyAlways)
+	if pod.Spec.TerminationGracePeriodSeconds == nil {
+		grace := int64(30)
+		pod.Spec.TerminationGracePeriodSeconds = &grace
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			c := &list[i]
+			for k := range c.Env {
+				if from := c.Env[k].ValueFrom; from != nil && from.FieldRef != nil {
+					from.FieldRef.APIVersion = "v1"
+				}
+			}
+			c.TerminationMessagePath, c.TerminationMessagePolicy = "/dev/termination-log", corev1.TerminationMessageReadFile
+			for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+				if p == nil {
+					continue
+				}
+				p.TimeoutSeconds, p.PeriodSeconds = cmp.Or(p.TimeoutSeconds, 1), cmp.Or(p.PeriodSeconds, 10)
+				p.SuccessThreshold, p.FailureThreshold = cmp.Or(p.SuccessThreshold, 1), cmp.Or(p.FailureThreshold, 3)
+				if p.HTTPGet != nil {
+					p.HTTPGet.Scheme = cmp.Or(p.HTTPGet.Scheme, corev1.URISchemeHTTP)
+				}
+			}
+			if c.Lifecycle != nil && c.Lifecycle.PostStart != nil && c.Lifecycle.PostStart.HTTPGet != nil {
+				c.Lifecycle.PostStart.HTTPGet.Scheme = cmp.Or(c.Lifecycle.PostStart.HTTPGet.Scheme, corev1.URISchemeHTTP)
+			}
+		}
+	}
 }
 
 // TestStatus holds the exit status against the word of every verdict.

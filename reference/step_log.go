@@ -29,7 +29,7 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 		// how many of the rounds before left no line.
 		t := s.clone()
 		t.c[i].run = run
-		next, d = r.write(t, i, n)
+		next, _ = r.write(t, i, n)
 		next = slices.Clone(next)
 	}
 	if l.Actor.IsProbe() && c.fresh && run == c.run+1 && r.p.isRegular(i) && !c.late && !s.ending.known() {

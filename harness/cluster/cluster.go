@@ -37,6 +37,10 @@ type Cluster struct {
 	progress func(string, ...any)
 	rt       Runtime // that the nodes are containers of; nil where they are not
 
+	// restarting serializes restarts of nodes. Podman's name server was seen to die where several containers leave and join its network at once, and no
+	// node finds the control plane without it.
+	restarting sync.Mutex
+
 	mu      sync.Mutex
 	helpers map[string]*helperSlot
 	uses    map[string]*semaphore.Weighted // of nodes
@@ -129,7 +133,10 @@ func (c *Cluster) RestartNode(ctx context.Context, n Node) error {
 	if err != nil {
 		return fmt.Errorf("restarting node %s: %w", n.Name, err)
 	}
-	if _, err := output(c.rt.Command(ctx, "restart", n.Name)); err != nil {
+	c.restarting.Lock()
+	_, err = output(c.rt.Command(ctx, "restart", n.Name))
+	c.restarting.Unlock()
+	if err != nil {
 		return fmt.Errorf("restarting node %s: %w", n.Name, err)
 	}
 	if err := c.helperBack(ctx, n.Name, before); err != nil {

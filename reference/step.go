@@ -187,7 +187,7 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 		return next, d
 	}
 	if !s.c[i].late && !s.synced.known() {
-		states, d := r.reach(s, i, n)
+		states, d := r.reach(s.clone(), i, n)
 		if d != nil {
 			return nil, d
 		}

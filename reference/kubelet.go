@@ -133,6 +133,11 @@ func (k Kubelet) replacesSidecars() bool { return k.since(32) }
 // isContainerStarted, setReadyStateOnKubeletRestart).
 func (k Kubelet) remembers() bool { return k.since(35) && !k.Enabled(gateRestartForgets) }
 
+// forgetsInits: in a Pod of which a regular container has been started, an init
+// container that has not ended does not bear on the phase
+// (pkg/kubelet/kubelet_pods.go, getPhase).
+func (k Kubelet) forgetsInits() bool { return !k.since(32) }
+
 // sidecarProbesStop: the liveness and startup probes of sidecars end when the
 // termination begins, as those of regular containers always do
 // (pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup).

@@ -187,7 +187,7 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 		return next, d
 	}
 	if !s.c[i].late && !s.synced.known() {
-		states, d := r.reach(s, i, n)
+		states, d := r.reach(s.clone(), i, n)
 		if d != nil {
 			return nil, d
 		}
@@ -742,9 +742,14 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		states, d := r.instanceDone(s, i, n, ruleAfterSync)
 		var next []state
+		// An Event may come late, and tell of a kill before what lines have shown.
+		told, since := !r.ob(n).isLog, int32(n)+1
+		if told {
+			since = x.failing
+		}
 		for _, t := range states {
-			r.quiet(&t, i, n, ruleKillAfterSync)
-			if !r.k.killsInParallel() {
+			r.quiet(&t, i, n, ruleKillAfterSync, since)
+			if !r.k.killsInParallel() && !told {
 				for j := range t.c {
 					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 						c.gone = at(n, ruleKillsSerial)
@@ -770,7 +775,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 			return nil, nil
 		}
 		t := s.clone()
-		r.quiet(&t, -1, n, ruleKillAfterSync)
+		r.quiet(&t, -1, n, ruleKillAfterSync, int32(n)+1)
 		return []state{stopping(t)}, nil
 	}
 	return nil, nil
@@ -805,10 +810,11 @@ func (r *reading) hookDied(s *state, i int) bool {
 	return !c.returned.known() || c.returned.obs > x.mainEnd
 }
 
-// quiet forces that no postStart hook of a container other than i is running.
-func (r *reading) quiet(s *state, i, n int, rule string) {
+// quiet forces that no postStart hook of a container other than i is running that
+// had begun before an observation (index + 1).
+func (r *reading) quiet(s *state, i, n int, rule string, since int32) {
 	for j := range s.c {
-		if j != i && r.seenOf(s, j).hookFirst != 0 {
+		if first := r.seenOf(s, j).hookFirst; j != i && first != 0 && first < since {
 			r.settle(s, j, n, rule)
 		}
 	}

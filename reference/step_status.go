@@ -504,8 +504,10 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 // of two rounds may stand beside each other in one status.
 func (r *reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	all := r.phasesOfRound(pod, v)
-	if r.roundsInTrace() {
-		all = append(all, corev1.PodPending, corev1.PodRunning)
+	for _, other := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning} {
+		if r.roundsInTrace() && !slices.Contains(all, other) {
+			all = append(all, other)
+		}
 	}
 	return all
 }
@@ -525,7 +527,12 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case v.initsFailed > 0 && initsNever:
 		return []corev1.PodPhase{corev1.PodFailed, corev1.PodPending}
 	case v.waiting > 0 && deleted && v.running == 0, pending && deleted:
-		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodFailed} // deleted before it was started
+		// It was deleted before it was started, or while it began anew.
+		all := []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodFailed}
+		if v.stopped == r.p.regulars && v.sidecarsOpen == 0 && r.k.forgetsInits() && final != corev1.PodFailed {
+			all = append(all, final)
+		}
+		return all
 	case v.waiting > 0:
 		return []corev1.PodPhase{corev1.PodPending}
 	case v.initsOpen > 0 || v.initsFailed > 0:

@@ -214,13 +214,8 @@ func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
 		}
 		comes = comes || exit != nil && k.restarts(c, int(exit.ExitCode))
 	}
-	if k.over { // R85
-		if succeeded < len(k.pod.Containers) || k.evicted && k.v.keepsFailed() {
-			return corev1.PodFailed
-		}
-		return corev1.PodSucceeded
-	}
-	unfinished := false
+	// lost: the end has come while the Pod began anew in another sandbox.
+	unfinished, lost := false, false
 	for c := range k.pod.Init {
 		cs := k.find(s, c)
 		last := cs.LastTerminationState.Terminated
@@ -236,12 +231,20 @@ func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
 			if (exit == nil || exit.ExitCode != 0) && (k.v.pendingAgain() || !hasStarted(s)) {
 				unfinished = true
 			}
+			lost = lost || exit == nil && k.v.pendingAgain()
 		case cs.State.Running != nil:
 			running++
 			unfinished = unfinished || !*cs.Started && !hasStarted(s)
 		case cs.State.Waiting != nil && last == nil:
 			unfinished = unfinished || !hasStarted(s)
+			lost = true
 		}
+	}
+	if k.over { // R38, R85
+		if lost || succeeded < len(k.pod.Containers) || k.evicted && k.v.keepsFailed() {
+			return corev1.PodFailed
+		}
+		return corev1.PodSucceeded
 	}
 	switch {
 	case unfinished || waiting > 0:

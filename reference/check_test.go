@@ -19,12 +19,17 @@ import (
 // recorded reads a trace that a real kubelet left, and the Pod that it ran.
 func recorded(t testing.TB, experiment, kubelet string) (*corev1.Pod, *trace.Trace, reference.Kubelet) {
 	t.Helper()
-	dir := filepath.Join("testdata", "article", experiment)
+	return stored(t, filepath.Join("testdata", "article", experiment), kubelet+".trace.jsonl")
+}
+
+// stored reads a Pod and a trace of it from a folder of testdata.
+func stored(t testing.TB, dir, file string) (*corev1.Pod, *trace.Trace, reference.Kubelet) {
+	t.Helper()
 	manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
 	assert.NilError(t, err)
 	pod, err := reference.ParsePod(manifest)
 	assert.NilError(t, err)
-	f, err := os.Open(filepath.Join(dir, kubelet+".trace.jsonl"))
+	f, err := os.Open(filepath.Join(dir, file))
 	assert.NilError(t, err)
 	defer f.Close()
 	tr, err := trace.Read(f)
@@ -112,18 +117,7 @@ func TestRecordedWrongKubelet(t *testing.T) {
 		"poststart-blocks-reversed": {Rule: "status/between-syncs", Line: 28, Log: "container1#0 running ready=false; container2#0 running ready=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join("testdata", "background-hook", name)
-			manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
-			assert.NilError(t, err)
-			pod, err := reference.ParsePod(manifest)
-			assert.NilError(t, err)
-			f, err := os.Open(filepath.Join(dir, "trace.jsonl"))
-			assert.NilError(t, err)
-			defer f.Close()
-			tr, err := trace.Read(f)
-			assert.NilError(t, err)
-			k, err := reference.ParseKubelet(tr.Header.Kubelet)
-			assert.NilError(t, err)
+			pod, tr, k := stored(t, filepath.Join("testdata", "background-hook", name), "trace.jsonl")
 			v := reference.Check(k, pod, tr)
 			assert.Equal(t, v.Outcome, reference.Violation)
 			assert.Equal(t, v.Rule, want.Rule)
@@ -138,18 +132,7 @@ func TestRecordedWrongKubelet(t *testing.T) {
 // one is worker#0 in the log. Whatever is cut off behind, it passes; what that
 // instance writes after it was shown to have ended does not.
 func TestRecordedSilentInstance(t *testing.T) {
-	dir := filepath.Join("testdata", "silent-instance", "poststart-http-refused")
-	manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
-	assert.NilError(t, err)
-	pod, err := reference.ParsePod(manifest)
-	assert.NilError(t, err)
-	f, err := os.Open(filepath.Join(dir, "trace.jsonl"))
-	assert.NilError(t, err)
-	defer f.Close()
-	tr, err := trace.Read(f)
-	assert.NilError(t, err)
-	k, err := reference.ParseKubelet(tr.Header.Kubelet)
-	assert.NilError(t, err)
+	pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", "poststart-http-refused"), "trace.jsonl")
 	for n := range tr.Entries {
 		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
 		v := reference.Check(k, pod, cut)

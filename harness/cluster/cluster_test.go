@@ -3,9 +3,13 @@ package cluster
 import (
 	"context"
 	"errors"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"gotest.tools/v3/assert"
+	"sigs.k8s.io/kind/pkg/cluster/nodes"
 )
 
 func TestANodeIsUsedByManyOrByOneAlone(t *testing.T) {
@@ -44,4 +48,24 @@ func TestANodeIsUsedByManyOrByOneAlone(t *testing.T) {
 func TestANodeElsewhereIsNotRestarted(t *testing.T) {
 	err := new(Cluster).RestartNode(t.Context(), Node{Name: "a"})
 	assert.Error(t, err, "restarting node a: the node is not a container of this machine")
+}
+
+// lonely is a runtime whose commands fail if one of them runs already.
+type lonely struct {
+	fakeRuntime
+	busy string
+}
+
+func (r lonely) Command(ctx context.Context, _ ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "sh", "-c", `mkdir "$0" && sleep 0.02 && rmdir "$0"`, r.busy)
+}
+
+func TestNodesRestartOneAfterTheOther(t *testing.T) {
+	c := &Cluster{rt: lonely{busy: filepath.Join(t.TempDir(), "busy")}}
+	var node struct{ nodes.Node } // that it is there is all that is asked
+	var g errgroup.Group
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		g.Go(func() error { return c.RestartNode(t.Context(), Node{Name: name, container: node}) })
+	}
+	assert.NilError(t, g.Wait())
 }

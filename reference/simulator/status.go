@@ -236,7 +236,7 @@ func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
 			running++
 			unfinished = unfinished || !*cs.Started && !hasStarted(s)
 		case cs.State.Waiting != nil && last == nil:
-			unfinished = unfinished || !hasStarted(s)
+			waiting++ // even where regular containers have started, unlike an init container that has not ended
 			lost = true
 		}
 	}

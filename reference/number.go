@@ -147,10 +147,10 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 	}
 }
 
-// creation is how many instances of a container had been created by an Event, at
-// least; 0 if it is of another kind.
+// creation is how many instances of a container had been created, or started, by an
+// Event, at least; 0 if it is of another kind. One of the two may be lost.
 func creation(p *plan, e *trace.Event) (c, made int) {
-	if e.Reason != "Created" {
+	if e.Reason != "Created" && e.Reason != "Started" {
 		return 0, 0
 	}
 	c, ok := eventContainer(p, e)

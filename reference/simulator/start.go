@@ -15,11 +15,11 @@ func (k *kubelet) event(c int, kind, reason, message string) {
 	k.rec.event(path, kind, reason, message)
 }
 
-// failed records that a container could not be started. Where a forced deletion may
-// keep its status from showing that as well, the Event is not lost: the judge never
-// assumes what befalls a Pod from outside.
+// failed records that a container could not be started. The first such Event is not
+// lost: its status may be merged with the next one, or be hidden by a forced deletion,
+// and the judge never assumes what befalls a Pod from outside.
 func (k *kubelet) failed(c int, message string) {
-	if k.pod.May.ForceDelete {
+	if k.rec.counts[eventKey{"Failed", message, k.path(c)}] == nil {
 		k.rec.told(k.path(c), "Warning", "Failed", message)
 		return
 	}

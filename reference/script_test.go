@@ -319,7 +319,10 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 	case "waiting":
 		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
 		if reason == "CrashLoopBackOff" || reason == "PostStartHookError" {
-			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
+			if cs.LastTerminationState.Terminated == nil {
+				cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
+			}
+			cs.LastTerminationState.Terminated.ExitCode = code
 		}
 	default:
 		t.Fatalf("update script: %q", words[0])

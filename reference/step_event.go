@@ -82,11 +82,13 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 	return []state{s}, nil
 }
 
-// mayBeReplaced reports whether a sync may have stopped container i and started it
-// again by observation n: then an Event may speak of an instance that neither a line
-// nor an update shows yet.
+// mayBeReplaced reports whether container i may have been started again by
+// observation n, in the sync that stopped it or since it has ended: then an Event may
+// speak of an instance that neither a line nor an update shows yet.
 func (r *reading) mayBeReplaced(s *state, i, n int) bool {
-	return r.probeFailed(s, i) || r.redefined(i, n)
+	spec := &r.p.containers[i]
+	again := spec.policy != corev1.RestartPolicyNever || len(spec.rules) > 0
+	return again && (r.seenOf(s, i).mainEnd != 0 || r.probeFailed(s, i)) || r.redefined(i, n)
 }
 
 // onStartEvent takes an Event of a start. One broadcaster writes them in the
@@ -95,8 +97,8 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	c, h := &s.c[i], &r.h[i]
 	first := r.ev.runs[i] == 0 && !r.ev.startFailed[i] && !r.ev.eventGap && !r.roundsInTrace()
 	spec := &r.p.containers[i]
-	once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && !r.redefined(i, n)
-	if first && h.stage > at && !r.kubeletRestarted(n) && once {
+	first = first && !r.mayBeReplaced(&s, i, n)
+	if first && h.stage > at && !r.kubeletRestarted(n) && spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
 	if h.stage >= at || s.round > 0 {

@@ -192,7 +192,9 @@ func (r *reading) record(n int) {
 	o := r.ob(n)
 	switch e := o.entry; {
 	case o.isLog:
-		r.h[o.c].record(&r.p.containers[o.c], r.runOf(o.c, &o.log), &o.log, n)
+		spec, run := &r.p.containers[o.c], r.runOf(o.c, &o.log)
+		old := spec.probe(o.log.Actor).network && r.startsOld(o.c, run, n) && !r.shownBy(o.c, run, n)
+		r.h[o.c].record(spec, run, &o.log, n, old)
 	case e.Event != nil:
 		r.hear(n)
 	case e.Pod != nil:

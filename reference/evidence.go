@@ -34,6 +34,9 @@ type evidence struct {
 	logs [][6]int32
 	// marked tells which actors of each container log their begin and end.
 	marked [][6]bool
+	// codes are the exit codes of the instances of each container that were shown to
+	// have ended.
+	codes []map[int32]int32
 	// complete: every process writes every line that it can.
 	complete bool
 	// logGap and eventGap: lines, or Events, may be missing or out of order.
@@ -116,7 +119,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 		ev: evidence{
 			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
 			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
-			changed: make([]int32, n), changes: make([]int32, n),
+			changed: make([]int32, n), changes: make([]int32, n), codes: make([]map[int32]int32, n),
 		},
 	}
 }
@@ -304,6 +307,12 @@ func (g *gatherer) status(s *corev1.ContainerStatus) {
 		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
 			ev.askedAll[c] = true
 		}
+	}
+	if run, end := endOf(s); end != nil {
+		if ev.codes[c] == nil {
+			ev.codes[c] = map[int32]int32{}
+		}
+		ev.codes[c][run] = end.ExitCode
 	}
 	// A dead instance may be replaced before the trace ends.
 	if s.State.Terminated != nil || s.LastTerminationState.Terminated != nil && s.State.Waiting != nil {

@@ -87,6 +87,17 @@ type seen struct {
 	failures [3]int32
 }
 
+// probe is the latest line of a probe.
+func (x *seen) probe(a trace.Actor) int32 {
+	switch a {
+	case trace.StartupProbe:
+		return x.startupLast
+	case trace.LivenessProbe:
+		return x.livenessLast
+	}
+	return x.readinessLast
+}
+
 // stage counts the Events that one start records, in their order.
 type stage uint8
 
@@ -126,8 +137,9 @@ func (h *history) newest() *seen {
 	return &h.runs[len(h.runs)-1]
 }
 
-// record takes an accepted line into the history.
-func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
+// record takes an accepted line into the history. old: it may be of a probe that
+// was meant for the instance before, as may its startup probe be.
+func (h *history) record(spec *spec, run int32, l *trace.Line, n int, old bool) {
 	at := int32(n) + 1
 	i := len(h.runs) - 1
 	for i >= 0 && h.runs[i].run > run {
@@ -175,7 +187,7 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int) {
 		// well as from one that succeeded.
 		ok, bad := l.Mark.N <= 0, l.Mark.Kind != trace.End || l.Mark.N != 0
 		mark(&x.probed)
-		if x.started != 0 && l.Actor != trace.StartupProbe {
+		if x.started != 0 && l.Actor != trace.StartupProbe && !old {
 			mark(&x.passed)
 		}
 		if bad && l.Actor != trace.ReadinessProbe {

@@ -101,11 +101,15 @@ func livesOf(p *plan, obs []observation) []lives {
 	for c := range all {
 		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, newest: -1, over: -1, run: trace.NoRun}
 	}
+	over := make([]int, len(all)) // how many were shown to have ended so far
 	for n := range obs {
 		switch o := &obs[n]; {
 		case o.isLog:
 			l := &all[o.c]
 			l.last[o.counted], l.highest = o, max(l.highest, o.counted)
+			if over[o.c] > 0 {
+				l.made = max(l.made, over[o.c]+1)
+			}
 		case o.entry.Pod != nil:
 			eachStatus(p, o.entry.Pod, func(c int, cs *corev1.ContainerStatus) {
 				l := &all[c]
@@ -117,6 +121,7 @@ func livesOf(p *plan, obs []observation) []lives {
 				}
 				if k, end := endOf(cs); end != nil {
 					l.there[k], l.ended[k] = end.StartedAt.Time, end.FinishedAt.Time
+					over[c] = max(over[c], int(k)+1)
 				}
 			})
 		case o.entry.Event != nil:
@@ -147,10 +152,10 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 	}
 }
 
-// creation is how many instances of a container had been created by an Event, at
-// least; 0 if it is of another kind.
+// creation is how many instances of a container had been created, or started, by an
+// Event, at least; 0 if it is of another kind. One of the two may be lost.
 func creation(p *plan, e *trace.Event) (c, made int) {
-	if e.Reason != "Created" {
+	if e.Reason != "Created" && e.Reason != "Started" {
 		return 0, 0
 	}
 	c, ok := eventContainer(p, e)

@@ -23,6 +23,7 @@ import (
 // Never", "hostNetwork" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s,
+// "startup=http" is a startup probe over the network,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
 // "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
@@ -35,6 +36,7 @@ import (
 //	did patch {"spec":{}}                 an act, with its parameter
 //	pod Running container1=running,ready  an update; see parseUpdate
 //	event Started container1 text         an Event
+//	event Started*2 container1 text       the second one like it
 //	gap log text                          a gap
 //
 // In a refuse section one line ends in "<-": it is the one to be refused.
@@ -102,6 +104,9 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 			}
 		case "startup":
 			c.StartupProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
+			if value == "http" {
+				c.StartupProbe.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}
+			}
 		case "readiness":
 			c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "liveness":
@@ -185,7 +190,13 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 			if slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == f[1] }) {
 				list = "spec.initContainers"
 			}
-			e.Event = &trace.Event{Reason: f[0], FieldPath: list + "{" + f[1] + "}", Message: strings.Join(f[2:], "")}
+			reason, many, _ := strings.Cut(f[0], "*")
+			e.Event = &trace.Event{Reason: reason, FieldPath: list + "{" + f[1] + "}", Message: strings.Join(f[2:], ""), LastTimestamp: metav1.Time{Time: now.Truncate(time.Second)}}
+			if many != "" {
+				count, err := strconv.ParseInt(many, 10, 32)
+				assert.NilError(t, err)
+				e.Event.Count = int32(count)
+			}
 		case "gap":
 			channel, why, _ := strings.Cut(rest, " ")
 			e.Gap = &trace.Gap{Channel: channel, Why: why}
@@ -308,7 +319,10 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 	case "waiting":
 		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
 		if reason == "CrashLoopBackOff" || reason == "PostStartHookError" {
-			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
+			if cs.LastTerminationState.Terminated == nil {
+				cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
+			}
+			cs.LastTerminationState.Terminated.ExitCode = code
 		}
 	default:
 		t.Fatalf("update script: %q", words[0])

@@ -82,6 +82,16 @@ func (r *reading) step(s state, n int) ([]state, *denial) {
 	return r.same(s), nil
 }
 
+// exitCode is what the kubelet goes by: the code with which instance x of container i
+// was shown to have ended, else the one that it logged. A process that is being
+// stopped may be killed between its last line and its exit.
+func (r *reading) exitCode(i int, x *seen) int32 {
+	if code, ok := r.ev.codes[i][x.run]; ok {
+		return code
+	}
+	return x.mainCode
+}
+
 // seenOf is what the lines have shown of the newest instance of container i in
 // state s.
 func (r *reading) seenOf(s *state, i int) *seen { return r.h[i].at(s.c[i].run) }
@@ -541,7 +551,8 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 		return nil
 	}
 	exited := c.run == run-1 && x.mainEnd != 0
-	rule, ruled := ruleMatches(spec.rules, x.mainCode)
+	code := r.exitCode(i, x)
+	rule, ruled := ruleMatches(spec.rules, code)
 	switch {
 	case exited && ruled && rule.Action == corev1.ContainerRestartRuleActionRestart:
 	case x.first == 0 && r.kubeletRestarted(n):
@@ -552,7 +563,7 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	case r.replaced(s, i, run, n):
 	case spec.policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
-	case spec.policy == corev1.RestartPolicyOnFailure && exited && x.mainCode == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i]:
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && code == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i]:
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})
@@ -586,6 +597,12 @@ func (r *reading) replaced(s *state, i int, run int32, n int) bool {
 func (r *reading) changedBy(i, n int) bool {
 	c := r.ev.changed[i]
 	return c != 0 && int(c) <= n+1
+}
+
+// redefined reports whether the kubelet may stop container i by observation n since
+// its definition was changed.
+func (r *reading) redefined(i, n int) bool {
+	return r.changedBy(i, n) && (r.p.isRegular(i) || r.p.containers[i].role == sidecar && r.k.replacesSidecars())
 }
 
 // policyRule is the rule that a wrong restart breaks: where the container has a
@@ -670,7 +687,7 @@ func (r *reading) asked(s *state) (cause, bool) {
 		if s.c[i].fresh {
 			continue
 		}
-		rule, ok := ruleMatches(spec.rules, x.mainCode)
+		rule, ok := ruleMatches(spec.rules, r.exitCode(i, x))
 		// A main process that logs no end may have exited with any code; one
 		// that died before it could has the code that a status shows.
 		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
@@ -733,8 +750,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		}
 		return next, d
 	case byProbe:
-		changed := r.changedBy(i, n) && (r.p.isRegular(i) || spec.role == sidecar && r.k.replacesSidecars())
-		if !changed && !r.probeFailed(&s, i) {
+		if !r.redefined(i, n) && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
 		if d := r.tooFewFailures(i, x); d != nil {
@@ -918,14 +934,17 @@ func (r *reading) finished(s *state, i int) bool {
 	}
 	over := func(j int) bool {
 		spec, x := &r.p.containers[j], r.seenOf(s, j)
-		rule, ruled := ruleMatches(spec.rules, x.mainCode)
+		code := r.exitCode(j, x)
+		rule, ruled := ruleMatches(spec.rules, code)
 		switch {
+		case r.condemned(s, j):
+			return true // whatever it has exited with since
 		case ruled && x.mainEnd != 0 && rule.Action == corev1.ContainerRestartRuleActionRestart, spec.policy == corev1.RestartPolicyAlways:
 			return false
 		case spec.policy == corev1.RestartPolicyNever:
 			return true
 		}
-		return x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && x.mainCode == 0
+		return x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && code == 0
 	}
 	for j := range r.p.inits {
 		spec, c, x := &r.p.containers[j], &s.c[j], r.seenOf(s, j)

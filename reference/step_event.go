@@ -50,7 +50,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 			// It may speak of any of the instances.
 		case strings.Contains(e.Message, "liveness probe"), strings.Contains(e.Message, "startup probe"):
 			return r.stop(s, i, n, byProbe)
-		case strings.Contains(e.Message, "FailedPostStartHook"):
+		case strings.Contains(e.Message, "FailedPostStartHook") && !r.mayBeReplaced(&s, i, n):
 			return r.stop(s, i, n, byHook)
 		}
 	case "FailedPostStartHook":
@@ -58,8 +58,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 		if !spec.postStart {
 			return nil, because(deny(ruleHookFailure), "container %s declares no postStart hook", spec.name)
 		}
-		// Where a probe failed, it may speak of an instance that is not seen yet.
-		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i) && !r.probeFailed(&s, i) {
+		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i) && !r.mayBeReplaced(&s, i, n) {
 			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure})
 		}
 	case "FailedPreStopHook":
@@ -83,12 +82,23 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 	return []state{s}, nil
 }
 
+// mayBeReplaced reports whether container i may have been started again by
+// observation n, in the sync that stopped it or since it has ended: then an Event may
+// speak of an instance that neither a line nor an update shows yet.
+func (r *reading) mayBeReplaced(s *state, i, n int) bool {
+	spec := &r.p.containers[i]
+	again := spec.policy != corev1.RestartPolicyNever || len(spec.rules) > 0
+	return again && (r.seenOf(s, i).mainEnd != 0 || r.probeFailed(s, i)) || r.redefined(i, n)
+}
+
 // onStartEvent takes an Event of a start. One broadcaster writes them in the
 // order in which they were recorded, so they are ordered among themselves.
 func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	c, h := &s.c[i], &r.h[i]
 	first := r.ev.runs[i] == 0 && !r.ev.startFailed[i] && !r.ev.eventGap && !r.roundsInTrace()
-	if first && h.stage > at && !r.kubeletRestarted(n) && r.p.containers[i].policy == corev1.RestartPolicyNever {
+	spec := &r.p.containers[i]
+	first = first && !r.mayBeReplaced(&s, i, n)
+	if first && h.stage > at && !r.kubeletRestarted(n) && spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
 	if h.stage >= at || s.round > 0 {

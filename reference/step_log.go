@@ -269,34 +269,50 @@ func (r *reading) outlived(states []state, d *denial, i, n int, rule string) ([]
 
 // asksOldInstance reports whether a probe may be one that was meant for the
 // instance before: until the sync that restarted a container has ended, and a
-// status shows the new instance, a readiness or liveness probe over the network
-// reaches the new one. One may still be in flight then. In a new sandbox that is
-// so only where the Pod keeps its address (pkg/kubelet/prober/prober.go, runProbe,
-// asks the one of the status).
+// status shows the new instance, a probe over the network reaches the new one. One
+// may still be in flight then. In a new sandbox that is so only where the Pod keeps
+// its address (pkg/kubelet/prober/prober.go, runProbe, asks the one of the status).
 func (r *reading) asksOldInstance(s *state, i int, n int) bool {
-	c, h, l := &s.c[i], &r.h[i], &r.ob(n).log
+	c, l := &s.c[i], &r.ob(n).log
 	p := r.p.containers[i].probe(l.Actor)
-	if !p.network || c.run <= 0 || l.Actor == trace.StartupProbe {
+	if !p.network || c.run <= 0 {
 		return false
 	}
 	if c.first && !(p.fixed && s.round > 0) {
 		return false // the address that is asked was that of another sandbox
 	}
-	x := r.seenOf(s, i)
-	last := x.readinessLast
-	if l.Actor == trace.LivenessProbe {
-		last = x.livenessLast
+	if l.Actor == trace.StartupProbe && !r.startsOld(i, c.run, n) {
+		return false
 	}
-	// The first sign that a status shows it: an update, or its startup probe.
+	return !r.shownBy(i, c.run, n)
+}
+
+// shownBy reports whether line n, of a probe over the network that reached instance
+// run of container i, was surely run when a status showed that instance: an update,
+// or its startup probe, is the first sign, and one may be in flight then.
+func (r *reading) shownBy(i int, run int32, n int) bool {
+	h, l := &r.h[i], &r.ob(n).log
+	x := h.at(run)
+	last := x.probe(l.Actor)
 	var sign int32
 	var at time.Time
-	if h.shownRun >= c.run {
+	if h.shownRun >= run {
 		sign, at = h.shownObs, r.ob(int(h.shownObs)-1).entry.At
 	}
-	if x.startupFirst != 0 && (sign == 0 || x.startupFirst < sign) {
+	if x.startupFirst != 0 && (sign == 0 || x.startupFirst < sign) && !r.startsOld(i, run, n) {
 		sign, at = x.startupFirst, r.written(int(x.startupFirst)-1)
 	}
-	return sign == 0 || last < sign && l.Time.Sub(at) < time.Duration(p.timeout)*time.Second+r.slack(n)
+	timeout := time.Duration(r.p.containers[i].probe(l.Actor).timeout) * time.Second
+	return sign != 0 && (last >= sign || l.Time.Sub(at) >= timeout+r.slack(n))
+}
+
+// startsOld reports whether a startup probe that reaches instance run of container
+// i may be meant for the one before. That had not started then, and was stopped
+// neither for a startup probe, after which none is run, nor for a liveness probe,
+// which waits for it to start: its definition had changed, or its sandbox.
+func (r *reading) startsOld(i int, run int32, n int) bool {
+	p, old := &r.p.containers[i].startup, r.h[i].at(run-1)
+	return p.network && run > 0 && old.passed == 0 && (r.p.isRegular(i) && r.changedBy(i, n) || p.fixed && r.ev.newSandbox)
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

@@ -135,7 +135,7 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 	if len(next) == 0 {
 		return nil, firstOf(first, because(deny(ruleBetweenSyncs), "container %s is shown as %s, but nothing can have started it", cs.Name, stateWord(cs)))
 	}
-	if d := firstOf(r.readyFits(i, cs, n), firstOf(r.forgotten(i, cs, n), r.killedTooSoon(i, cs, n))); d != nil {
+	if d := firstOf(r.readyFits(i, cs, n), firstOf(r.forgotten(i, cs, n), r.killedTooSoon(&s, i, cs, n))); d != nil {
 		return nil, d
 	}
 	return next, nil
@@ -242,7 +242,7 @@ func (r *reading) forgotten(i int, cs *corev1.ContainerStatus, n int) *denial {
 
 // killedTooSoon says why a container cannot have been killed so soon after its
 // TERM: the kubelet leaves it two seconds at least.
-func (r *reading) killedTooSoon(i int, cs *corev1.ContainerStatus, n int) *denial {
+func (r *reading) killedTooSoon(s *state, i int, cs *corev1.ContainerStatus, n int) *denial {
 	end := cs.State.Terminated
 	if end == nil || end.ExitCode != 137 || end.Reason == "OOMKilled" || end.FinishedAt.IsZero() {
 		return nil
@@ -252,13 +252,27 @@ func (r *reading) killedTooSoon(i int, cs *corev1.ContainerStatus, n int) *denia
 	x := r.h[i].at(cs.RestartCount)
 	before, since := x.preStopEnd, time.Time{}
 	switch {
-	case x.term == 0 || x.mainEnd != 0:
+	case x.term == 0 || x.mainEnd != 0 || s.c[i].run != cs.RestartCount:
 		return nil
 	case before != 0 && before < x.term:
+		if !r.graceLeft(s, i, int(before)-1) {
+			return nil // one that outlasts the grace period is not waited for
+		}
 		since = r.written(int(before) - 1)
 	case before == 0 && len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.probeFailed[i] && !r.ev.hookFailed[i] && x.failing == 0:
 		before = r.ev.ends[0]
 		since = r.ob(int(before) - 1).entry.At
+		if r.finished(s, i) {
+			// Or it had come to its end by itself before.
+			last, seen := r.endedByItself(s, i, n, true)
+			begun := slices.ContainsFunc(s.c[r.p.inits:], func(c instance) bool { return !c.fresh })
+			if !seen || !begun {
+				return nil
+			}
+			if !last.IsZero() && last.Before(since) {
+				since = last
+			}
+		}
 	default:
 		return nil
 	}

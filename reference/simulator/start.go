@@ -15,6 +15,17 @@ func (k *kubelet) event(c int, kind, reason, message string) {
 	k.rec.event(path, kind, reason, message)
 }
 
+// failed records that a container could not be started. The first such Event is not
+// lost: its status may be merged with the next one, or be hidden by a forced deletion,
+// and the judge never assumes what befalls a Pod from outside.
+func (k *kubelet) failed(c int, message string) {
+	if k.rec.counts[eventKey{"Failed", message, k.path(c)}] == nil {
+		k.rec.told(k.path(c), "Warning", "Failed", message)
+		return
+	}
+	k.event(c, "Warning", "Failed", message)
+}
+
 // backoff is an entry of a back-off list, R67.
 type backoff struct{ delay, last int }
 
@@ -74,11 +85,11 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 	}
 	p.sleep(k.upTo(80))
 	if k.now < k.noCreate[c] && k.v.Minor%2 == 0 { // two of the reasons of R34
-		k.event(c, "Warning", "Failed", `Error: configmap "settings" not found`)
+		k.failed(c, `Error: configmap "settings" not found`)
 		return "CreateContainerConfigError", -1
 	}
 	if k.now < k.noCreate[c] || !k.sandboxes[len(k.sandboxes)-1].ready {
-		k.event(c, "Warning", "Failed", "Error: failed to create containerd container")
+		k.failed(c, "Error: failed to create containerd container")
 		return "CreateContainerError", -1
 	}
 	run := k.counts[c] // R72
@@ -105,14 +116,14 @@ func (k *kubelet) pull(p *proc, c int) (reason string) {
 	if b := k.pulls[c]; b != nil {
 		if _, waits := blocks(b, k.now, b.last); waits {
 			k.event(c, "Normal", "BackOff", fmt.Sprintf("Back-off pulling image %q", image))
-			k.event(c, "Warning", "Failed", "Error: ImagePullBackOff")
+			k.failed(c, "Error: ImagePullBackOff")
 			return "ImagePullBackOff"
 		}
 	}
 	k.event(c, "Normal", "Pulling", fmt.Sprintf("Pulling image %q", image))
 	p.sleep(k.upTo(500))
 	k.event(c, "Warning", "Failed", fmt.Sprintf("Failed to pull image %q: not found", image))
-	k.event(c, "Warning", "Failed", "Error: ErrImagePull")
+	k.failed(c, "Error: ErrImagePull")
 	since := k.now
 	if b := k.pulls[c]; b != nil {
 		since = b.last

@@ -207,6 +207,9 @@ func disturbs(c fixtures.Case) bool {
 // best hint of how long it takes.
 const longPatience = 90 // seconds
 
+// ordinary is what a step counts that asks for no patience of its own, in seconds.
+const ordinary = 60
+
 // removal is the grace period that Pods of a workload have where they ask for none, in seconds.
 const removal = 30
 
@@ -215,7 +218,10 @@ const removal = 30
 func patience(c fixtures.Case) (all, most int) {
 	for _, s := range c.Steps {
 		if s.Await != nil {
-			n := int(s.Await.Within.Seconds())
+			n := ordinary
+			if s.Await.Within > 0 {
+				n = int(s.Await.Within.Seconds())
+			}
 			all, most = all+n, max(most, n)
 		}
 		if s.Act != nil && s.Act.Name == trace.ActRemove {

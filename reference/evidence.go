@@ -370,7 +370,7 @@ func (g *gatherer) event(c int, e *trace.Event) {
 		ev.hookFailed[c] = ev.hookFailed[c] || strings.Contains(e.Message, "FailedPostStartHook")
 		ev.probeFailed[c] = ev.probeFailed[c] || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")
 	case "Unhealthy":
-		if !strings.HasPrefix(e.Message, "Readiness") {
+		if !strings.HasPrefix(e.Message, "Readiness") && !thrownAway(e.Message) {
 			ev.probeFailed[c] = true
 		}
 		for word, a := range map[string]trace.Actor{"Liveness": trace.LivenessProbe, "Startup": trace.StartupProbe, "Readiness": trace.ReadinessProbe} {
@@ -384,6 +384,13 @@ func (g *gatherer) event(c int, e *trace.Event) {
 			(*told)[e.Message] = max((*told)[e.Message], e.Count, 1)
 		}
 	}
+}
+
+// thrownAway tells an Event of a liveness or startup probe that could not be run, as
+// in a container that is being stopped: what it would have said counts for nothing
+// (pkg/kubelet/prober/worker.go, doProbe).
+func thrownAway(message string) bool {
+	return strings.HasPrefix(message, "Liveness probe errored") || strings.HasPrefix(message, "Startup probe errored")
 }
 
 // isStartError tells the waiting reasons of a start that failed before the main

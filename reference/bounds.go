@@ -312,13 +312,20 @@ func startOf(cs *corev1.ContainerStatus) time.Time {
 	return time.Time{}
 }
 
-// endedByItself is when the last regular container ended, zero where the Pod did
-// not come to its end by itself: it was deleted as well, and one of them had not
-// ended when container i began to be stopped. It reports whether the end of each
-// was seen.
+// endedByItself is when the last regular container ended, or an init container
+// failed for good; zero where the Pod did not come to its end by itself: it was
+// deleted as well, and one of them had not ended when container i began to be
+// stopped. It reports whether the end of each was seen.
 func (r *reading) endedByItself(s *state, i, n int, deleted bool) (last time.Time, seen bool) {
 	if deleted && !r.finished(s, i) {
 		return time.Time{}, true
+	}
+	if j := r.failedInit(s); j >= 0 {
+		end := r.seenOf(s, j).mainEnd
+		if end == 0 {
+			return time.Time{}, false
+		}
+		return r.written(int(end) - 1), true
 	}
 	begun := r.stopBegun(r.seenOf(s, i))
 	if begun == 0 {

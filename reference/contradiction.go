@@ -142,6 +142,11 @@ func (r *reading) bearing(named []int, n int) []int {
 			}
 		}
 	}
+	for _, at := range r.ev.alive {
+		if int(at)-1 > n {
+			named = append(named, int(at)-1)
+		}
+	}
 	for _, at := range named {
 		if !slices.Contains(all, at) {
 			all = append(all, at)

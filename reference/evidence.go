@@ -17,6 +17,8 @@ import (
 type evidence struct {
 	// runs is the highest run of each container of which anything is seen.
 	runs []int32
+	// starts is how many starts of each container one Event tells of.
+	starts []int32
 	// startFailed: the container could not be created or started at least once.
 	startFailed []bool
 	// hookFailed, preStopFailed and probeFailed: the postStart or the preStop
@@ -34,6 +36,9 @@ type evidence struct {
 	logs [][6]int32
 	// marked tells which actors of each container log their begin and end.
 	marked [][6]bool
+	// alive is the last observation (index + 1) that shows each container running: a
+	// line or an update.
+	alive []int32
 	// codes are the exit codes of the instances of each container that were shown to
 	// have ended.
 	codes []map[int32]int32
@@ -119,7 +124,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 		ev: evidence{
 			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
 			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
-			changed: make([]int32, n), changes: make([]int32, n), codes: make([]map[int32]int32, n),
+			changed: make([]int32, n), changes: make([]int32, n), codes: make([]map[int32]int32, n), alive: make([]int32, n), starts: make([]int32, n),
 		},
 	}
 }
@@ -171,7 +176,7 @@ func (g *gatherer) take(o *observation, n int) {
 		ev.endsAnyTime = ev.endsAnyTime || e.Pod.Status.Reason != ""
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
 			for i := range list {
-				g.status(&list[i])
+				g.status(&list[i], n)
 			}
 		}
 		g.pairs(&e.Pod.Status, int32(n)+1)
@@ -196,6 +201,7 @@ func (g *gatherer) take(o *observation, n int) {
 }
 
 func (g *gatherer) line(c int, l *trace.Line, n int) {
+	g.ev.alive[c] = int32(n) + 1
 	if first := &g.ev.logs[c][number(l.Actor)]; *first == 0 {
 		*first = int32(n) + 1
 	}
@@ -289,13 +295,16 @@ func (g *gatherer) compare(spec *corev1.PodSpec) {
 	g.spec = spec
 }
 
-func (g *gatherer) status(s *corev1.ContainerStatus) {
+func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 	ev := &g.ev
 	c, ok := g.p.index[s.Name]
 	if !ok {
 		return
 	}
 	ev.runs[c] = max(ev.runs[c], s.RestartCount)
+	if s.State.Running != nil {
+		ev.alive[c] = int32(n) + 1
+	}
 	if w := s.State.Waiting; w != nil {
 		ev.startFailed[c] = ev.startFailed[c] || isStartError(w.Reason)
 		ev.hookFailed[c] = ev.hookFailed[c] || w.Reason == "PostStartHookError"
@@ -356,6 +365,8 @@ func (g *gatherer) pairs(st *corev1.PodStatus, obs int32) {
 func (g *gatherer) event(c int, e *trace.Event) {
 	ev := &g.ev
 	switch e.Reason {
+	case "Pulled", "Created", "Started":
+		ev.starts[c] = max(ev.starts[c], e.Count)
 	case "Failed":
 		ev.startFailed[c] = true
 	case "BackOff":

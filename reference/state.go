@@ -11,9 +11,9 @@ import (
 // every step returns new ones.
 type state struct {
 	c []instance
-	// round counts the times that every container began anew: with a new
-	// sandbox, or by RestartAllContainers.
-	round int32
+	// anew: every container has begun anew since, with a new sandbox, or by
+	// RestartAllContainers. What is called a round here begins with that.
+	anew bool
 	// synced: the sync that starts the regular containers has surely ended in
 	// this round.
 	synced cause
@@ -34,7 +34,8 @@ func (c cause) known() bool { return c.obs != 0 }
 type instance struct {
 	// run counts the instances from 0; -1 before the first.
 	run int32
-	// before is the newest run when this round began; -1 in the first.
+	// before is the newest run of a sidecar when this round began; -1 in the first,
+	// and for other containers.
 	before int32
 	// fresh: no instance has been started in this round.
 	fresh bool
@@ -84,7 +85,7 @@ func (s state) clone() state {
 // same reports whether two states are one for all that can still follow. What
 // forced a fact matters to explanations alone.
 func (s *state) same(t *state) bool {
-	if s.round != t.round || s.synced.known() != t.synced.known() || s.ending.known() != t.ending.known() {
+	if s.anew != t.anew || s.synced.known() != t.synced.known() || s.ending.known() != t.ending.known() {
 		return false
 	}
 	for i := range s.c {

@@ -170,7 +170,7 @@ func (r *reading) unseenFirst(s state, i int, run int32, n int) ([]state, *denia
 		more, other := r.restart(t, i, run, n)
 		next, d = append(next, more...), firstOf(d, other)
 	}
-	if s.round > 0 {
+	if s.anew {
 		// Or those before it were of the round before, and left no line.
 		more, other := r.firstStart(again, i, run, n)
 		next, d = append(next, more...), firstOf(d, other)
@@ -227,7 +227,7 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 // mayBeLate reports whether another sync than the first one of this round may
 // start container i: its start failed, or its back-off goes on in a new sandbox.
 func (r *reading) mayBeLate(s *state, i int) bool {
-	return r.ev.startFailed[i] || s.round > 0 && r.ev.newSandbox && r.ev.runs[i] >= 2
+	return r.ev.startFailed[i] || s.anew && r.ev.newSandbox && r.ev.runs[i] >= 2
 }
 
 // begun has instance run of container i started, the first of this round.
@@ -580,7 +580,9 @@ func (r *reading) replaced(s *state, i int, run int32, n int) bool {
 	if !r.p.isRegular(i) || !r.changedBy(i, n) {
 		return false
 	}
-	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && r.p.gates[gateRestartAll] == ""; once && run > r.ev.changes[i] && !r.ev.startFailed[i] {
+	// Each kubelet may have left one behind that it had created and not started.
+	most := r.ev.changes[i] + int32(len(r.ev.restarts))
+	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && r.p.gates[gateRestartAll] == ""; once && run > most && !r.ev.startFailed[i] {
 		return false
 	}
 	if c.run != run-1 || x.mainEnd == 0 || c.kill != alive {
@@ -701,13 +703,16 @@ func (r *reading) asked(s *state) (cause, bool) {
 // the Pod begins with its first init container.
 func (r *reading) beginAnew(s state, n int) state {
 	t := s.clone()
-	t.round++
+	t.anew = true
 	t.synced = cause{}
 	for i := range t.c {
 		if r.p.containers[i].role != ephemeral {
 			// One that was created and never ran is not counted by the log.
 			run := r.h[i].newest().run
-			t.c[i] = instance{run: run, before: run, fresh: true}
+			t.c[i] = instance{run: run, before: -1, fresh: true}
+			if r.p.containers[i].role == sidecar {
+				t.c[i].before = run
+			}
 		}
 	}
 	return t
@@ -779,7 +784,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		// A hook that died, or that nobody answered, has left no end, and its
 		// Event may be lost. What it writes behind this is refused.
 		died := x.hookEnd == 0 && !s.c[i].returned.known()
-		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).isLog || !r.hookDied(&s, i)) {
+		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).isLog || !r.hookDied(&s, i, n)) {
 			return nil, nil
 		}
 		t := s.clone()
@@ -817,11 +822,12 @@ func (r *reading) tooFewFailures(i int, x *seen) *denial {
 }
 
 // hookDied reports whether the postStart hook of container i may have died with
-// its container between its last line and its own exit.
-func (r *reading) hookDied(s *state, i int) bool {
+// its container between its last line and its own exit: nothing shows that one
+// behind observation n, or its preStop hook could not be run either.
+func (r *reading) hookDied(s *state, i, n int) bool {
 	c, x := &s.c[i], r.seenOf(s, i)
 	if x.mainEnd == 0 {
-		return r.ev.preStopFailed[i] && x.preStop == 0 // nor could that be run
+		return int(r.ev.alive[i]) <= n+1 || r.ev.preStopFailed[i] && x.preStop == 0
 	}
 	return !c.returned.known() || c.returned.obs > x.mainEnd
 }
@@ -845,9 +851,19 @@ func (r *reading) endAsked(n int) bool {
 
 // undone is the state in which a new kubelet finds a Pod that the one before it
 // was stopping because a probe had failed in the last container that ran: it
-// knows of no failure, and the Pod goes on.
+// knows of no failure, and the Pod goes on. If it has been deleted since, that may
+// have come in the middle of a sync.
 func (r *reading) undone(s state, n int) state {
-	if !s.ending.known() || r.endAsked(n) || !r.cutOff(s.ending.obs, n) {
+	if !s.ending.known() || !r.cutOff(s.ending.obs, n) {
+		return s
+	}
+	last := n
+	for _, x := range r.ev.restarts {
+		if int(x) <= n+1 {
+			last = int(x) - 1
+		}
+	}
+	if r.endAsked(last) {
 		return s
 	}
 	s = s.clone()
@@ -946,12 +962,8 @@ func (r *reading) finished(s *state, i int) bool {
 		}
 		return x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && code == 0
 	}
-	for j := range r.p.inits {
-		spec, c, x := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
-		died := x.mainEnd == 0 && !c.fresh && !c.done.known() && r.h[j].over >= c.run
-		if spec.role == initContainer && spec.policy == corev1.RestartPolicyNever && (died || x.mainEnd != 0 && x.mainCode != 0) {
-			return true
-		}
+	if r.failedInit(s) >= 0 {
+		return true
 	}
 	for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
 		if !over(j) {
@@ -959,4 +971,17 @@ func (r *reading) finished(s *state, i int) bool {
 		}
 	}
 	return true
+}
+
+// failedInit is an init container that may have failed for good, -1 if there is
+// none.
+func (r *reading) failedInit(s *state) int {
+	for j := range r.p.inits {
+		spec, c, x := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
+		died := x.mainEnd == 0 && !c.fresh && !c.done.known() && r.h[j].over >= c.run
+		if spec.role == initContainer && spec.policy == corev1.RestartPolicyNever && (died || x.mainEnd != 0 && x.mainCode != 0) {
+			return j
+		}
+	}
+	return -1
 }

@@ -19,7 +19,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 		return []state{s}, nil
 	}
 	c, spec := &s.c[i], &r.p.containers[i]
-	once := r.ev.runs[i] == 0 && s.round == 0
+	once := r.ev.runs[i] == 0 && !s.anew
 	switch e.Reason {
 	case "Pulling":
 		return r.onStartEvent(s, i, n, pulling)
@@ -42,7 +42,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 					t.c[i].kill, t.c[i].killed = c.kill, c.killed
 				}
 			}
-			if s.round > 0 {
+			if s.anew {
 				next = append(slices.Clone(next), s) // or of the round before
 			}
 			return next, d
@@ -58,8 +58,8 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 		if !spec.postStart {
 			return nil, because(deny(ruleHookFailure), "container %s declares no postStart hook", spec.name)
 		}
-		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i) && !r.mayBeReplaced(&s, i, n) {
-			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure})
+		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i, n) && !r.mayBeReplaced(&s, i, n) {
+			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure}, cause{r.ev.alive[i], ruleHookFailure})
 		}
 	case "FailedPreStopHook":
 		if !spec.preStop {
@@ -95,13 +95,13 @@ func (r *reading) mayBeReplaced(s *state, i, n int) bool {
 // order in which they were recorded, so they are ordered among themselves.
 func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	c, h := &s.c[i], &r.h[i]
-	first := r.ev.runs[i] == 0 && !r.ev.startFailed[i] && !r.ev.eventGap && !r.roundsInTrace()
+	first := r.ev.runs[i] == 0 && r.ev.starts[i] <= 1 && !r.ev.startFailed[i] && !r.ev.eventGap && !r.roundsInTrace()
 	spec := &r.p.containers[i]
 	first = first && !r.mayBeReplaced(&s, i, n)
 	if first && h.stage > at && !r.kubeletRestarted(n) && spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
-	if h.stage >= at || s.round > 0 {
+	if h.stage >= at || s.anew {
 		return []state{s}, nil // the container is started again, or it was in another round
 	}
 	if first && r.p.isRegular(i) && !r.kubeletRestarted(n) {

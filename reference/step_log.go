@@ -24,7 +24,7 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 	}
 	var next []state
 	states, d := []state(nil), (*denial)(nil)
-	if s.round > 0 && !c.fresh && c.first && r.seenOf(&s, i).first == 0 {
+	if s.anew && !c.fresh && c.first && r.seenOf(&s, i).first == 0 {
 		// Or it is of the instance that is there: which number that has depends on
 		// how many of the rounds before left no line.
 		t := s.clone()
@@ -278,7 +278,7 @@ func (r *reading) asksOldInstance(s *state, i int, n int) bool {
 	if !p.network || c.run <= 0 {
 		return false
 	}
-	if c.first && !(p.fixed && s.round > 0) {
+	if c.first && !(p.fixed && s.anew) {
 		return false // the address that is asked was that of another sandbox
 	}
 	if l.Actor == trace.StartupProbe && !r.startsOld(i, c.run, n) {

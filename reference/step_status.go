@@ -144,7 +144,7 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 // shownFirst starts an instance of which the status is the first sign.
 func (r *reading) shownFirst(s state, i int, cs *corev1.ContainerStatus, n int) ([]state, *denial) {
 	run, c := cs.RestartCount, &s.c[i]
-	if r.p.isRegular(i) && c.fresh && !c.late && s.round == 0 && run == 0 && !s.ending.known() {
+	if r.p.isRegular(i) && c.fresh && !c.late && !s.anew && run == 0 && !s.ending.known() {
 		states, d := r.endSync(s, n, ruleBetweenSyncs)
 		if d != nil {
 			return nil, d
@@ -265,8 +265,7 @@ func (r *reading) killedTooSoon(s *state, i int, cs *corev1.ContainerStatus, n i
 		if r.finished(s, i) {
 			// Or it had come to its end by itself before.
 			last, seen := r.endedByItself(s, i, n, true)
-			begun := slices.ContainsFunc(s.c[r.p.inits:], func(c instance) bool { return !c.fresh })
-			if !seen || !begun {
+			if !seen {
 				return nil
 			}
 			if !last.IsZero() && last.Before(since) {

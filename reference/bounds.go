@@ -17,13 +17,20 @@ import (
 //     out of order by some milliseconds, and those of date(1) have whole
 //     seconds. What is refused lies outside whatever the clock was.
 //   - patience is for things that have no bound of their own: how long a
-//     runtime takes to start or stop a process on a busy machine.
+//     runtime takes to start or stop a process on a busy machine. It grows with
+//     what the trace shows the node to take.
 const (
 	stampSlack = 100 * time.Millisecond
 	patience   = 15 * time.Second
 	// prompt is the patience for the next run of a probe, beside its periods.
 	prompt = 8 * time.Second
 )
+
+// patient is a patience on the node of the trace: where the start of a process took
+// longer, probes and signals take longer as well. On a node with a hundred processes
+// that wait for its two cores, starts of 18 s and gaps of 14 s between the probes of
+// each second were recorded.
+func (r *reading) patient(d time.Duration) time.Duration { return max(d, 2*r.ev.slowest) }
 
 // minimumGrace is the least time between TERM and KILL
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go, minimumGracePeriodInSeconds).
@@ -106,12 +113,12 @@ func (r *reading) tooSoon(i int, x *seen, n int) bool {
 	counted := int32(1)
 	for k := len(runs) - 1; k > 0; k-- {
 		a, b := &runs[k-1], &runs[k]
-		if a.run+1 != b.run || a.failing != 0 || r.written(int(b.first)-1).Sub(r.written(int(a.first)-1)) > backoffForget-patience {
+		if a.run+1 != b.run || a.failing != 0 || r.written(int(b.first)-1).Sub(r.written(int(a.first)-1)) > backoffForget-r.patient(patience) {
 			break
 		}
 		counted++
 	}
-	if l.Time.Sub(r.written(int(x.first)-1)) > backoffForget-patience {
+	if l.Time.Sub(r.written(int(x.first)-1)) > backoffForget-r.patient(patience) {
 		return false
 	}
 	return r.between(int(x.last)-1, n)+r.slack(n)+r.slack(int(x.last)-1) < r.backoff(counted)
@@ -370,7 +377,7 @@ func (r *reading) tooLate(s *state, i, n int) *denial {
 	for _, a := range r.ev.ends {
 		g = max(g, r.grace(a))
 	}
-	if limit := max(g, minimumGrace) + minimumGrace + patience; r.between(int(begun)-1, n) > limit+r.slack(n) {
+	if limit := max(g, minimumGrace) + minimumGrace + r.patient(patience); r.between(int(begun)-1, n) > limit+r.slack(n) {
 		return because(deny(ruleGrace, cause{begun, ruleGrace}), "container %s is still alive %s after it began to be stopped, with a grace period of %s", r.p.containers[i].name, r.between(int(begun)-1, n), g)
 	}
 	return nil
@@ -409,7 +416,7 @@ func (r *reading) readinessStopped(s *state, i, n int) *denial {
 	if !p.declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+prompt+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+r.patient(prompt)+r.slack(n) {
 		return because(deny(ruleReadinessGoesOn, cause{x.readinessLast, ruleReadinessGoesOn}, cause{r.stopBegun(x), ruleReadinessGoesOn}), "container %s is being stopped and has not been probed for readiness for %s; the period is %d s", r.p.containers[i].name, wait, p.period)
 	}
 	return nil
@@ -463,7 +470,7 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	if since == 0 {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > patience+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > r.patient(patience)+r.slack(n) {
 		return because(deny(ruleSidecarPrompt, cause{since, ruleSidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.containers[i].name, wait)
 	}
 	return nil
@@ -500,7 +507,7 @@ func (r *reading) notProbed(s *state, i, n int) *denial {
 			since = max(since, y.hookEnd)
 		}
 	}
-	if wait := r.between(int(since)-1, n); wait > due+prompt+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > due+r.patient(prompt)+r.slack(n) {
 		return because(deny(ruleProbedAgain, cause{x.first, ruleProbedAgain}), "container %s was started again %s before and has not been probed", spec.name, wait)
 	}
 	return nil

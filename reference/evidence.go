@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -42,6 +43,9 @@ type evidence struct {
 	// codes are the exit codes of the instances of each container that were shown to
 	// have ended.
 	codes []map[int32]int32
+	// slowest is the longest time from the Created Event of an instance to its Started
+	// Event, by the clock of the kubelet: how long the node takes to begin a process.
+	slowest time.Duration
 	// complete: every process writes every line that it can.
 	complete bool
 	// logGap and eventGap: lines, or Events, may be missing or out of order.
@@ -103,6 +107,8 @@ type gatherer struct {
 	// behind an end are the only signs of another instance.
 	counted      []int32
 	begun, ended []bool
+	// created is when the newest instance of each container was, by its Event.
+	created []time.Time
 	// failing counts the lines of failed probes, and told the Events of the
 	// same, by their messages; events counts the Events of any kind.
 	failing [][3]int32
@@ -119,7 +125,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 	n := len(p.containers)
 	return &gatherer{
 		p:       p,
-		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), failing: make([][3]int32, n), told: make([][3]map[string]int32, n),
+		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), created: make([]time.Time, n), failing: make([][3]int32, n), told: make([][3]map[string]int32, n),
 		patched: make([]int32, n), redefined: make([]int32, n),
 		ev: evidence{
 			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
@@ -362,7 +368,20 @@ func (g *gatherer) pairs(st *corev1.PodStatus, obs int32) {
 	}
 }
 
+// pace takes from the Events of a start how long it took.
+func (g *gatherer) pace(c int, e *trace.Event) {
+	switch e.Reason {
+	case "Created":
+		g.created[c] = e.LastTimestamp.Time
+	case "Started":
+		if at := g.created[c]; !at.IsZero() {
+			g.ev.slowest = max(g.ev.slowest, e.LastTimestamp.Sub(at))
+		}
+	}
+}
+
 func (g *gatherer) event(c int, e *trace.Event) {
+	g.pace(c, e)
 	ev := &g.ev
 	switch e.Reason {
 	case "Pulled", "Created", "Started":

@@ -591,7 +591,7 @@ func (r *reading) replaced(s *state, i int, run int32, n int) bool {
 	// It ended before anybody stopped it, and a sync may have learned of that
 	// late.
 	by := r.ob(int(r.ev.changed[i]) - 1).entry
-	return by.Did == nil || by.At.Sub(r.written(int(x.mainEnd)-1)) < patience
+	return by.Did == nil || by.At.Sub(r.written(int(x.mainEnd)-1)) < r.patient(patience)
 }
 
 // changedBy reports whether the definition of container i may have been changed

@@ -249,7 +249,7 @@ func (r *reading) sleepsFirst(i, n int) bool {
 		}
 	}
 	period := time.Duration(r.p.containers[i].probe(l.Actor).period) * time.Second
-	return first != 0 && r.between(int(first)-1, n) < period+prompt+r.slack(n)
+	return first != 0 && r.between(int(first)-1, n) < period+r.patient(prompt)+r.slack(n)
 }
 
 // outlived drops the states in which the sync that started container i has

@@ -323,7 +323,7 @@ func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 			ev.askedAll[c] = true
 		}
 	}
-	if run, end := endOf(s); end != nil {
+	if run, end := endOf(s); end != nil && end.Reason != restartingAll {
 		if ev.codes[c] == nil {
 			ev.codes[c] = map[int32]int32{}
 		}
@@ -422,6 +422,11 @@ func (g *gatherer) event(c int, e *trace.Event) {
 func thrownAway(message string) bool {
 	return strings.HasPrefix(message, "Liveness probe errored") || strings.HasPrefix(message, "Startup probe errored")
 }
+
+// restartingAll is the reason of the end that a status makes up for a container that
+// RestartAllContainers removed (pkg/kubelet/kubelet_pods.go,
+// convertToAPIContainerStatuses).
+const restartingAll = "RestartingAllContainers"
 
 // isStartError tells the waiting reasons of a start that failed before the main
 // process ran (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).

@@ -501,7 +501,7 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 						v.failed++ // one that waits to be started again has not succeeded
 					}
 					rule, ruled := ruleMatches(spec.rules, end.ExitCode)
-					again := ruled && rule.Action == corev1.ContainerRestartRuleActionRestart || end.Reason == "RestartingAllContainers" ||
+					again := ruled && rule.Action == corev1.ContainerRestartRuleActionRestart || end.Reason == restartingAll ||
 						spec.policy == corev1.RestartPolicyAlways || spec.policy == corev1.RestartPolicyOnFailure && end.ExitCode != 0
 					v.restartable = v.restartable || again
 				default:

@@ -324,6 +324,9 @@ func (n *node) newest(c int) *instance {
 // purgeInit removes the instances of init containers and sidecars, R64.
 func (k *kubelet) purgeInit() {
 	k.remove(func(i *instance) bool { return !k.isRegular(i.c) })
+	for c := range k.pod.Init {
+		delete(k.resets, c) // what is shown then is no older end
+	}
 }
 
 func (k *kubelet) remove(which func(i *instance) bool) {

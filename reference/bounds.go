@@ -467,7 +467,8 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 			return nil // what came last is the deletion, which has another clock
 		}
 	}
-	if since == 0 {
+	// Nor is it known when somebody ended a Pod that did not come to its end by itself.
+	if since == 0 || r.ev.endsAnyTime && !r.finished(s, i) {
 		return nil
 	}
 	if wait := r.between(int(since)-1, n); wait > r.patient(patience)+r.slack(n) {

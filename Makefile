@@ -53,8 +53,8 @@ lint: ## check formatting, go vet, staticcheck and the workflows
 	$(GO) tool actionlint
 
 .PHONY: search
-search: ## let the simulator look for runs that the model refuses (SEED=n, CHECKS=n)
-	$(GO) test ./reference/simulator -run AnyPod -count=1 -timeout 30m -rapid.seed=$(or $(SEED),$(shell date +%s)) -rapid.checks=$(or $(CHECKS),5000)
+search: ## let the simulator look for lives that the model refuses (SEED=n, CHECKS=n)
+	$(GO) test ./reference/simulator -run OddLives -v -count=1 -timeout 60m -args -from=$(or $(SEED),$(shell date +%s)0000) -lives=$(or $(CHECKS),50000)
 
 .PHONY: fmt
 fmt: ## format every Go file

@@ -171,7 +171,20 @@ func (r *reading) stoppedWithin(s *state, i, n int, most time.Duration) bool {
 	x := r.seenOf(s, i)
 	switch s.c[i].kill {
 	case byEnding:
-		last, seen := r.endedByItself(s, i, n, !end.IsZero())
+		deleted := !end.IsZero()
+		if deleted && r.lostForGood() {
+			// Or it was stopped because of its sandbox, before the Pod was deleted and
+			// with the grace period of the Pod; no line says which of the two.
+			if len(r.ev.sandboxes) == 0 {
+				return false
+			}
+			if a := r.ev.sandboxes[0]; int(a) <= n+1 {
+				if e := r.ob(int(a) - 1).entry.At.Add(least); e.Before(end) {
+					end = e
+				}
+			}
+		}
+		last, seen := r.endedByItself(s, i, n, deleted)
 		if !seen {
 			return false
 		}
@@ -217,6 +230,13 @@ func (r *reading) asleep(s *state, i, n int) bool {
 		// line had not arrived either.
 		if act := r.ob(int(a) - 1).entry.At; s.c[i].kill == byEnding && int(a) <= n+1 && !r.ob(n).entry.At.Before(act.Add(min(r.grace(a), d))) {
 			return false
+		}
+	}
+	if s.c[i].kill == byEnding && r.lostForGood() {
+		for _, a := range r.ev.sandboxes {
+			if int(a) <= n+1 && !r.ob(n).entry.At.Before(r.ob(int(a)-1).entry.At.Add(min(time.Duration(r.p.grace)*time.Second, d))) {
+				return false
+			}
 		}
 	}
 	return r.stoppedWithin(s, i, n, d)
@@ -462,9 +482,9 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 		}
 		since = max(since, y.mainEnd)
 	}
-	for _, a := range r.ev.ends {
+	for _, a := range slices.Concat(r.ev.ends, r.ev.sandboxes) {
 		if int(a) <= n && a > since {
-			return nil // what came last is the deletion, which has another clock
+			return nil // what came last is the act, which has another clock
 		}
 	}
 	// Nor is it known when somebody ended a Pod that did not come to its end by itself.

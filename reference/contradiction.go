@@ -125,7 +125,7 @@ func (r *reading) bearing(named []int, n int) []int {
 		add(r.h[i].shownObs)
 	}
 	add(r.shownAt)
-	for _, at := range slices.Concat(r.ev.ends, r.ev.restarts) {
+	for _, at := range slices.Concat(r.ev.ends, r.ev.restarts, r.ev.sandboxes) {
 		add(at)
 	}
 	for _, d := range r.ev.due {

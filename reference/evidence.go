@@ -52,6 +52,8 @@ type evidence struct {
 	logGap, eventGap bool
 	// newSandbox: the sandbox of the Pod was replaced at least once.
 	newSandbox bool
+	// sandboxes are the observations (index + 1) that stop the sandbox.
+	sandboxes []int32
 	// changed is the first observation (index + 1) by which the definition of
 	// each container may have been changed at the API, so that the kubelet
 	// replaces it, and changes how often it was; 0 if never.
@@ -238,9 +240,9 @@ func (g *gatherer) act(a *trace.Act, n int) {
 		ev.restarts = append(ev.restarts, at)
 	case "restart node":
 		ev.restarts = append(ev.restarts, at)
-		ev.newSandbox = true
+		ev.newSandbox, ev.sandboxes = true, append(ev.sandboxes, at)
 	case "stop sandbox":
-		ev.newSandbox = true
+		ev.newSandbox, ev.sandboxes = true, append(ev.sandboxes, at)
 	default:
 		switch a.Name {
 		case trace.ActDelete, trace.ActEvict:

@@ -842,11 +842,17 @@ func (r *reading) quiet(s *state, i, n int, rule string, since int32) {
 	}
 }
 
+// lostForGood reports whether a sandbox was lost that is not replaced: the sync that
+// finds it so stops all that is left of the Pod (pkg/kubelet/kuberuntime/kuberuntime_manager.go,
+// computePodActions).
+func (r *reading) lostForGood() bool {
+	return r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
+}
+
 // endAsked reports whether by observation n anything but its containers may have
 // ended the Pod. Where nothing is started again, a lost sandbox does.
 func (r *reading) endAsked(n int) bool {
-	lost := r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
-	return r.ev.endsAnyTime || lost || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+	return r.ev.endsAnyTime || r.lostForGood() || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
 }
 
 // undone is the state in which a new kubelet finds a Pod that the one before it

@@ -397,10 +397,28 @@ func (r *reading) tooLate(s *state, i, n int) *denial {
 	for _, a := range r.ev.ends {
 		g = max(g, r.grace(a))
 	}
+	if r.hasOwnGrace(s, i, n) {
+		g = max(g, time.Duration(r.p.grace)*time.Second)
+	}
 	if limit := max(g, minimumGrace) + minimumGrace + r.patient(patience); r.between(int(begun)-1, n) > limit+r.slack(n) {
 		return because(deny(ruleGrace, cause{begun, ruleGrace}), "container %s is still alive %s after it began to be stopped, with a grace period of %s", r.p.containers[i].name, r.between(int(begun)-1, n), g)
 	}
 	return nil
+}
+
+// hasOwnGrace reports whether container i may be stopped with the grace period of its
+// Pod though that was deleted with another one: the Pod had come to its end by itself
+// before, or somebody else ended it. A stop that has begun keeps its period: the call
+// for it does not hear of a shorter one (pkg/kubelet/kubelet.go, SyncPod and
+// SyncTerminatingPod).
+func (r *reading) hasOwnGrace(s *state, i, n int) bool {
+	lost := r.lostForGood() && (len(r.ev.sandboxes) == 0 || r.ev.sandboxes[0] <= r.stopBegun(r.seenOf(s, i)))
+	if r.ev.endsAnyTime || lost {
+		return true
+	}
+	last, seen := r.endedByItself(s, i, n, true)
+	first := r.ob(int(r.ev.ends[0]) - 1).entry.At
+	return !seen || !last.IsZero() && last.Add(-time.Second-stampSlack).Before(first)
 }
 
 // lastProbes is how many liveness and startup probes of a container are accepted

@@ -410,10 +410,10 @@ func (r *reading) tooLate(s *state, i, n int) *denial {
 // Pod though that was deleted with another one: the Pod had come to its end by itself
 // before, or somebody else ended it. A stop that has begun keeps its period: the call
 // for it does not hear of a shorter one (pkg/kubelet/kubelet.go, SyncPod and
-// SyncTerminatingPod).
+// SyncTerminatingPod). A period of 0 is none (pkg/kubelet/pod_workers.go,
+// calculateEffectiveGracePeriod).
 func (r *reading) hasOwnGrace(s *state, i, n int) bool {
-	lost := r.lostForGood() && (len(r.ev.sandboxes) == 0 || r.ev.sandboxes[0] <= r.stopBegun(r.seenOf(s, i)))
-	if r.ev.endsAnyTime || lost {
+	if r.ev.endsAnyTime || r.forced() || r.lostBefore(r.stopBegun(r.seenOf(s, i))) {
 		return true
 	}
 	last, seen := r.endedByItself(s, i, n, true)

@@ -849,6 +849,11 @@ func (r *reading) lostForGood() bool {
 	return r.ev.newSandbox && r.p.policy == corev1.RestartPolicyNever
 }
 
+// lostBefore reports whether that may have been so before an observation (index + 1).
+func (r *reading) lostBefore(obs int32) bool {
+	return r.lostForGood() && (len(r.ev.sandboxes) == 0 || r.ev.sandboxes[0] <= obs)
+}
+
 // endAsked reports whether by observation n anything but its containers may have
 // ended the Pod. Where nothing is started again, a lost sandbox does.
 func (r *reading) endAsked(n int) bool {

@@ -213,9 +213,9 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 		return nil, d
 	}
 	stops := l.Actor != trace.ReadinessProbe && (spec.role != sidecar || r.k.sidecarProbesStop())
-	if c := &s.c[i]; stops && s.ending.known() && !r.finished(&s, i) {
-		// A Pod that comes to its end by itself is stopped by a sync, and probed
-		// until its phase says so. Of another, one probe may be in flight when the
+	if c := &s.c[i]; stops && s.ending.known() && !r.finished(&s, i) && !r.lostBefore(s.ending.obs) {
+		// A Pod that comes to its end by itself, or loses its sandbox for good, is
+		// stopped by a sync, and probed until its phase says so. Of another, one probe may be in flight when the
 		// termination begins, and a tick may fall into it: then chance decides
 		// whether the worker ends or probes once more.
 		if c.after >= lastProbes || l.Actor == trace.LivenessProbe && x.started > s.ending.obs && !r.sleepsFirst(i, n) {

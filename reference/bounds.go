@@ -545,6 +545,10 @@ func (r *reading) notProbed(s *state, i, n int) *denial {
 		default:
 			since = max(since, y.hookEnd)
 		}
+		// One whose hook failed is stopped within that sync.
+		if y.hookCode != 0 || s.c[j].kill == byHook || y.hookEnd == 0 && r.ev.hookFailed[j] {
+			due += max(time.Duration(r.p.grace)*time.Second, minimumGrace)
+		}
 	}
 	if wait := r.between(int(since)-1, n); wait > due+r.patient(prompt)+r.slack(n) {
 		return because(deny(ruleProbedAgain, cause{x.first, ruleProbedAgain}), "container %s was started again %s before and has not been probed", spec.name, wait)

@@ -144,10 +144,10 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 	switch last := cs.LastTerminationState.Terminated; {
 	case cs.State.Terminated != nil:
 		return cs.RestartCount, cs.State.Terminated
-	case last != nil && w != nil && !isStartError(w.Reason):
+	case last != nil && w != nil && w.Reason != "RunContainerError" && w.Reason != "PreStartHookError":
 		return cs.RestartCount, last
 	default:
-		// Beside an instance that runs, or that could not be started.
+		// Beside an instance that runs, or that was created and could not be started.
 		return cs.RestartCount - 1, last
 	}
 }

@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -71,10 +72,19 @@ func histories(p simulator.Pod, o simulator.Options, n, lines int) [][]string {
 	return all
 }
 
-func porcupinePod() (simulator.Pod, simulator.Options) {
+// porcupinePod is a Pod of one container that is restarted and probed, or of several that run once.
+func porcupinePod(containers int) (simulator.Pod, simulator.Options) {
 	p := simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []simulator.Container{
-		{Name: "a", PostStart: simulator.Exec, Readiness: &simulator.Probe{}, Exits: true},
+		{
+			Name: "a", PostStart: simulator.Exec, PreStop: simulator.Exec, Exits: true,
+			Readiness: &simulator.Probe{}, Liveness: &simulator.Probe{Failures: 1},
+		},
 	}}
+	if containers > 1 {
+		p.Policy, p.Containers = corev1.RestartPolicyNever, []simulator.Container{
+			{Name: "a", PostStart: simulator.Exec, Exits: true}, {Name: "b", PostStart: simulator.Exec, Exits: true}, {Name: "c", PostStart: simulator.Exec, Exits: true},
+		}[:containers]
+	}
 	return p, simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
 }
 
@@ -88,31 +98,42 @@ func timed(log []string) *trace.Trace {
 }
 
 func TestSameVerdictsAsPorcupine(t *testing.T) {
-	p, o := porcupinePod()
-	k, err := reference.ParseKubelet("v1.37.2")
-	assert.NilError(t, err)
-	model, pod := kubeletModel(p, o), p.Manifest()
-	passed, refused := 0, 0
-	for _, log := range histories(p, o, 40, 6) {
-		want := porcupine.CheckOperations(model, operations(log))
-		v := reference.CheckComplete(k, pod, timed(log))
-		assert.Equal(t, v.Outcome == reference.Pass, want, "%s\n%s", strings.Join(log, "\n"), v.Rule)
-		if want {
-			passed++
-		} else {
-			refused++
-		}
+	for _, tc := range []struct{ containers, histories, lines int }{{1, 60, 8}, {2, 40, 12}, {3, 20, 6}} {
+		t.Run(fmt.Sprintf("%d containers", tc.containers), func(t *testing.T) {
+			p, o := porcupinePod(tc.containers)
+			k, err := reference.ParseKubelet("v1.37.2")
+			assert.NilError(t, err)
+			model, pod := kubeletModel(p, o), p.Manifest()
+			passed, refused := 0, 0
+			for _, log := range histories(p, o, tc.histories, tc.lines) {
+				want := porcupine.CheckOperations(model, operations(log))
+				v := reference.CheckComplete(k, pod, timed(log))
+				assert.Equal(t, v.Outcome == reference.Pass, want, "%s\n%s", strings.Join(log, "\n"), v.Rule)
+				if want {
+					passed++
+				} else {
+					refused++
+				}
+			}
+			assert.Assert(t, passed > 5 && refused > 5, "%d passed, %d refused", passed, refused)
+		})
 	}
-	assert.Assert(t, passed > 10 && refused > 10, "%d passed, %d refused", passed, refused)
 }
 
-// The same histories, judged by porcupine and by the judge.
+// The same histories, judged by porcupine and by the judge. A Pod with more to choose from has more states that porcupine goes through one by one.
 func BenchmarkPorcupine(b *testing.B) {
-	p, o := porcupinePod()
+	for _, bc := range []struct{ containers, lines int }{{1, 6}, {1, 10}, {2, 9}, {3, 9}} {
+		p, o := porcupinePod(bc.containers)
+		b.Run(fmt.Sprintf("containers=%d/lines=%d", bc.containers, bc.lines), func(b *testing.B) {
+			comparePorcupine(b, p, o, histories(p, o, 20, bc.lines))
+		})
+	}
+}
+
+func comparePorcupine(b *testing.B, p simulator.Pod, o simulator.Options, all [][]string) {
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(b, err)
 	model, pod := kubeletModel(p, o), p.Manifest()
-	all := histories(p, o, 20, 6)
 	traces := make([]*trace.Trace, len(all))
 	for i, log := range all {
 		traces[i] = timed(log)

@@ -39,6 +39,7 @@ func odd(life uint64) simulator.Chooser {
 // TestOddLivesAreAccepted is for searching long. What it finds is not made shorter, as
 // rapid does with what it draws.
 func TestOddLivesAreAccepted(t *testing.T) {
+	assert.Assert(t, *lives > 0, "-lives=%d goes through nothing", *lives)
 	versions := simulator.Versions()
 	for life := *firstLife; life < *firstLife+uint64(*lives); life++ {
 		choose := odd(life)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
@@ -203,6 +204,15 @@ func TestWhatAManifestSaysAboutTime(t *testing.T) {
 			assert.Equal(t, delay(fixtures.Case{Manifest: []byte(tt.manifest)}), tt.want)
 		})
 	}
+}
+
+func TestPatience(t *testing.T) {
+	await := func(d time.Duration) fixtures.Step { return fixtures.Step{Await: &fixtures.Await{Within: d}} }
+	remove := fixtures.Step{Act: &trace.Act{Name: trace.ActRemove}}
+	all, most := patience(fixtures.Case{Steps: []fixtures.Step{await(0), await(2 * time.Minute), remove, await(0)}})
+	assert.Equal(t, all, 60+120+30+60)
+	assert.Equal(t, most, 120)
+	assert.Assert(t, !isLong(fixtures.Case{Steps: []fixtures.Step{await(0)}}))
 }
 
 func TestKindsOfCases(t *testing.T) {

@@ -155,6 +155,37 @@ func TestRecordedSilentInstance(t *testing.T) {
 	}
 }
 
+// Recorded on a real node: a Pod that is given an activeDeadlineSeconds which is over
+// has its containers stopped, and is shown as not ready before they are. Whatever is
+// cut off behind, it passes; without the deadline as the reason it does not.
+func TestRecordedDeadline(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "deadline", "readiness-gate"), "trace.jsonl")
+	for n := range tr.Entries {
+		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
+		v := reference.Check(k, pod, cut)
+		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
+	}
+
+	entries := slices.Clone(tr.Entries)
+	changed := 0
+	for n := range entries {
+		if entries[n].Pod == nil {
+			continue
+		}
+		entries[n].Pod = entries[n].Pod.DeepCopy()
+		for i := range entries[n].Pod.Status.Conditions {
+			if c := &entries[n].Pod.Status.Conditions[i]; c.Type == corev1.ContainersReady && c.Reason == "PodFailed" {
+				c.Reason = "ContainersNotReady"
+				changed++
+			}
+		}
+	}
+	assert.Assert(t, changed > 0)
+	v := reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+	assert.Equal(t, v.Rule, "status/conditions")
+}
+
 func TestContainer2BeforeTheHooksLastLine(t *testing.T) {
 	pod, tr, k := recorded(t, "S1", "v1.28.5")
 	lines := logOf(t, tr)

@@ -194,7 +194,7 @@ func (g *gatherer) take(o *observation, n int) {
 		switch e.Event.Reason {
 		case "SandboxChanged":
 			ev.newSandbox = true
-		case "Evicted", "Preempting", "Preempted":
+		case "Evicted", "Preempting", "Preempted", "DeadlineExceeded":
 			ev.endsAnyTime = true
 		}
 		if c, ok := eventContainer(g.p, e.Event); ok {

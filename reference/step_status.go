@@ -585,6 +585,9 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 		is := c.Status == corev1.ConditionTrue
 		switch c.Type {
 		case corev1.ContainersReady:
+			if !is && c.Reason == "PodFailed" && r.ev.endsAnyTime {
+				break // a deadline or an eviction, which the phase shows once the containers have stopped
+			}
 			if is != (v.ready && !final) {
 				return because(deny(ruleConditions), "condition ContainersReady is %s while the containers are ready: %t", c.Status, v.ready)
 			}

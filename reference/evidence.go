@@ -318,21 +318,21 @@ func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 		ev.hookFailed[c] = ev.hookFailed[c] || w.Reason == "PostStartHookError"
 	}
 	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
-		if end == nil {
+		if !isEnd(end) {
 			continue
 		}
 		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
 			ev.askedAll[c] = true
 		}
 	}
-	if run, end := endOf(s); end != nil && end.Reason != restartingAll {
+	if run, end := endOf(s); end != nil {
 		if ev.codes[c] == nil {
 			ev.codes[c] = map[int32]int32{}
 		}
 		ev.codes[c][run] = end.ExitCode
 	}
 	// A dead instance may be replaced before the trace ends.
-	if s.State.Terminated != nil || s.LastTerminationState.Terminated != nil && s.State.Waiting != nil {
+	if isEnd(s.State.Terminated) || isEnd(s.LastTerminationState.Terminated) && s.State.Waiting != nil {
 		ev.runs[c] = max(ev.runs[c], s.RestartCount+1)
 	}
 }
@@ -350,7 +350,7 @@ func (g *gatherer) pairs(st *corev1.PodStatus, obs int32) {
 		for i := range list {
 			cs := &list[i]
 			c, ok := g.p.index[cs.Name]
-			if !ok || cs.State.Terminated == nil || g.p.containers[c].role == initContainer {
+			if !ok || !isEnd(cs.State.Terminated) || g.p.containers[c].role == initContainer {
 				continue
 			}
 			spec := &g.p.containers[c]
@@ -429,6 +429,9 @@ func thrownAway(message string) bool {
 // RestartAllContainers removed (pkg/kubelet/kubelet_pods.go,
 // convertToAPIContainerStatuses).
 const restartingAll = "RestartingAllContainers"
+
+// statusUnknown is that of the end of one of which nothing is known.
+const statusUnknown = "ContainerStatusUnknown"
 
 // isStartError tells the waiting reasons of a start that failed before the main
 // process ran (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).

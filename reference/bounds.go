@@ -475,8 +475,14 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 		return nil
 	}
 	var since int32
+	var asleep time.Duration
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
+		if spec.postStart && (y.hookEnd == 0 || y.hookCode != 0) || r.probeFailed(s, j) || r.changedBy(j, n) {
+			// One that a sync has begun to stop may have ended by itself meanwhile: a
+			// preStop hook that sleeps in the kubelet goes on.
+			asleep += spec.sleepStop
+		}
 		if spec.role != initContainer {
 			// The sync before the stop may still have been starting containers,
 			// and waited for their hooks.
@@ -509,7 +515,7 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	if since == 0 || r.ev.endsAnyTime && !r.finished(s, i) {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > r.patient(patience)+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > asleep+r.patient(patience)+r.slack(n) {
 		return because(deny(ruleSidecarPrompt, cause{since, ruleSidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.containers[i].name, wait)
 	}
 	return nil

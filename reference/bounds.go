@@ -447,11 +447,14 @@ func (r *reading) punctual() bool {
 	return !r.ev.logGap && len(r.ev.restarts) == 0 && !r.ev.ample && !r.logOnly
 }
 
-// readinessStopped: the readiness probe goes on while the Pod is terminated.
+// readinessStopped: the readiness probe goes on while the Pod is terminated. It does
+// not in one that an init container has failed for good: that has its last phase
+// before anything is stopped (pkg/kubelet/kubelet_pods.go, getPhase), with which the
+// probes end (pkg/kubelet/prober/worker.go, doProbe).
 func (r *reading) readinessStopped(s *state, i, n int) *denial {
 	p, x := &r.p.containers[i].readiness, r.seenOf(s, i)
 	since := max(x.readinessLast, r.stopBegun(x))
-	if !p.declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() {
+	if !p.declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
 		return nil
 	}
 	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+r.patient(prompt)+r.slack(n) {

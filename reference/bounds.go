@@ -447,11 +447,14 @@ func (r *reading) punctual() bool {
 	return !r.ev.logGap && len(r.ev.restarts) == 0 && !r.ev.ample && !r.logOnly
 }
 
-// readinessStopped: the readiness probe goes on while the Pod is terminated.
+// readinessStopped: the readiness probe goes on while the Pod is terminated. It does
+// not in one that an init container has failed for good: that has its last phase
+// before anything is stopped (pkg/kubelet/kubelet_pods.go, getPhase), with which the
+// probes end (pkg/kubelet/prober/worker.go, doProbe).
 func (r *reading) readinessStopped(s *state, i, n int) *denial {
 	p, x := &r.p.containers[i].readiness, r.seenOf(s, i)
 	since := max(x.readinessLast, r.stopBegun(x))
-	if !p.declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() {
+	if !p.declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
 		return nil
 	}
 	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+r.patient(prompt)+r.slack(n) {
@@ -475,8 +478,14 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 		return nil
 	}
 	var since int32
+	var asleep time.Duration
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
+		if spec.postStart && (y.hookEnd == 0 || y.hookCode != 0) || r.probeFailed(s, j) || r.changedBy(j, n) {
+			// One that a sync has begun to stop may have ended by itself meanwhile: a
+			// preStop hook that sleeps in the kubelet goes on.
+			asleep += spec.sleepStop
+		}
 		if spec.role != initContainer {
 			// The sync before the stop may still have been starting containers,
 			// and waited for their hooks.
@@ -509,7 +518,7 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	if since == 0 || r.ev.endsAnyTime && !r.finished(s, i) {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > r.patient(patience)+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > asleep+r.patient(patience)+r.slack(n) {
 		return because(deny(ruleSidecarPrompt, cause{since, ruleSidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.containers[i].name, wait)
 	}
 	return nil

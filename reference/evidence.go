@@ -40,9 +40,10 @@ type evidence struct {
 	// alive is the last observation (index + 1) that shows each container running: a
 	// line or an update.
 	alive []int32
-	// codes are the exit codes of the instances of each container that were shown to
-	// have ended.
-	codes []map[int32]int32
+	// exits are the ends of the instances of each container that were shown, by the
+	// number that the status gave them: in a new sandbox they may be counted anew
+	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer).
+	exits []map[int32][]*corev1.ContainerStateTerminated
 	// slowest is the longest time from the Created Event of an instance to its Started
 	// Event, by the clock of the kubelet: how long the node takes to begin a process.
 	slowest time.Duration
@@ -132,7 +133,7 @@ func newGatherer(p *plan, logOnly bool) *gatherer {
 		ev: evidence{
 			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
 			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
-			changed: make([]int32, n), changes: make([]int32, n), codes: make([]map[int32]int32, n), alive: make([]int32, n), starts: make([]int32, n),
+			changed: make([]int32, n), changes: make([]int32, n), exits: make([]map[int32][]*corev1.ContainerStateTerminated, n), alive: make([]int32, n), starts: make([]int32, n),
 		},
 	}
 }
@@ -318,21 +319,23 @@ func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 		ev.hookFailed[c] = ev.hookFailed[c] || w.Reason == "PostStartHookError"
 	}
 	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
-		if end == nil {
+		if !isEnd(end) {
 			continue
 		}
 		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
 			ev.askedAll[c] = true
 		}
 	}
-	if run, end := endOf(s); end != nil && end.Reason != restartingAll {
-		if ev.codes[c] == nil {
-			ev.codes[c] = map[int32]int32{}
+	if run, end := endOf(s); end != nil {
+		if ev.exits[c] == nil {
+			ev.exits[c] = map[int32][]*corev1.ContainerStateTerminated{}
 		}
-		ev.codes[c][run] = end.ExitCode
+		if all := ev.exits[c][run]; len(all) == 0 || !all[len(all)-1].FinishedAt.Equal(&end.FinishedAt) || all[len(all)-1].ExitCode != end.ExitCode {
+			ev.exits[c][run] = append(all, end)
+		}
 	}
 	// A dead instance may be replaced before the trace ends.
-	if s.State.Terminated != nil || s.LastTerminationState.Terminated != nil && s.State.Waiting != nil {
+	if isEnd(s.State.Terminated) || isEnd(s.LastTerminationState.Terminated) && s.State.Waiting != nil {
 		ev.runs[c] = max(ev.runs[c], s.RestartCount+1)
 	}
 }
@@ -350,7 +353,7 @@ func (g *gatherer) pairs(st *corev1.PodStatus, obs int32) {
 		for i := range list {
 			cs := &list[i]
 			c, ok := g.p.index[cs.Name]
-			if !ok || cs.State.Terminated == nil || g.p.containers[c].role == initContainer {
+			if !ok || !isEnd(cs.State.Terminated) || g.p.containers[c].role == initContainer {
 				continue
 			}
 			spec := &g.p.containers[c]
@@ -429,6 +432,9 @@ func thrownAway(message string) bool {
 // RestartAllContainers removed (pkg/kubelet/kubelet_pods.go,
 // convertToAPIContainerStatuses).
 const restartingAll = "RestartingAllContainers"
+
+// statusUnknown is that of the end of one of which nothing is known.
+const statusUnknown = "ContainerStatusUnknown"
 
 // isStartError tells the waiting reasons of a start that failed before the main
 // process ran (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).

@@ -258,7 +258,7 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 		h.wasStarted = run + 1
 	}
 	switch {
-	case cs.State.Terminated != nil:
+	case isEnd(cs.State.Terminated):
 		h.over = max(h.over, run)
 	case cs.State.Running != nil && !cs.State.Running.StartedAt.IsZero():
 		h.startedAt, h.startedRun, h.startedObs = cs.State.Running.StartedAt.Time, run, int32(n)+1

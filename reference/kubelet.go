@@ -138,6 +138,11 @@ func (k Kubelet) remembers() bool { return k.since(35) && !k.Enabled(gateRestart
 // (pkg/kubelet/kubelet_pods.go, getPhase).
 func (k Kubelet) forgetsInits() bool { return !k.since(32) }
 
+// forgetsSidecars: in a Pod of which each regular container waits, be it to be started
+// again, a sidecar that runs counts as one that has not started
+// (pkg/kubelet/kubelet_pods.go, getPhase).
+func (k Kubelet) forgetsSidecars() bool { return !k.since(33) }
+
 // sidecarProbesStop: the liveness and startup probes of sidecars end when the
 // termination begins, as those of regular containers always do
 // (pkg/kubelet/prober/prober_manager.go, StopLivenessAndStartup).

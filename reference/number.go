@@ -142,9 +142,11 @@ func livesOf(p *plan, obs []observation) []lives {
 func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated) {
 	w := cs.State.Waiting
 	switch last := cs.LastTerminationState.Terminated; {
-	case cs.State.Terminated != nil:
+	case isEnd(cs.State.Terminated):
 		return cs.RestartCount, cs.State.Terminated
-	case last != nil && w != nil && w.Reason != "RunContainerError" && w.Reason != "PreStartHookError":
+	case !isEnd(last), cs.State.Terminated != nil:
+		return cs.RestartCount - 1, nil
+	case w != nil && w.Reason != "RunContainerError" && w.Reason != "PreStartHookError":
 		return cs.RestartCount, last
 	default:
 		// Beside an instance that runs, or that was created and could not be started.

@@ -215,7 +215,7 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 // Ready=False": the phase, the shown state of each container with its flags
 // (ready, notstarted, run1, code9, at5 for a start or an end at second 5, ended5 for
 // the end of the instance before, redefined
-// for another image, or a waiting reason), and conditions that differ from the ones that fit.
+// for another image, or the reason of a wait or of an end), and conditions that differ from the ones that fit.
 // "deleting" and "gone" set a deletion.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
 	t.Helper()
@@ -280,11 +280,14 @@ func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *core
 	return kind, pod
 }
 
+// creating is why a container waits where nothing else is said.
+const creating = "ContainerCreating"
+
 func parseContainer(t *testing.T, name string, words []string) corev1.ContainerStatus {
 	t.Helper()
 	started := words[0] == "running"
 	cs := corev1.ContainerStatus{Name: name, Started: &started}
-	code, reason, when := int32(0), "ContainerCreating", metav1.Time{}
+	code, reason, when := int32(0), creating, metav1.Time{}
 	for _, w := range words[1:] {
 		switch {
 		case w == "ready":
@@ -316,6 +319,9 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, StartedAt: when}
 	case "terminated":
 		cs.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: when}
+		if reason != creating {
+			cs.State.Terminated.Reason = reason
+		}
 	case "waiting":
 		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
 		if reason == "CrashLoopBackOff" || reason == "PostStartHookError" {

@@ -86,8 +86,23 @@ func (r *reading) step(s state, n int) ([]state, *denial) {
 // was shown to have ended, else the one that it logged. A process that is being
 // stopped may be killed between its last line and its exit.
 func (r *reading) exitCode(i int, x *seen) int32 {
-	if code, ok := r.ev.codes[i][x.run]; ok {
-		return code
+	all := r.ev.exits[i][x.run]
+	last := x.mainEnd
+	if last == 0 {
+		last = x.last
+	}
+	switch {
+	case len(all) == 1 && (!r.ev.newSandbox || last == 0):
+		return all[0].ExitCode
+	case last == 0:
+		return x.mainCode
+	}
+	// In a new sandbox another instance may have that number.
+	at := r.written(int(last) - 1)
+	for _, end := range all {
+		if !at.Before(end.StartedAt.Time) && !at.After(end.FinishedAt.Add(time.Second+stampSlack)) {
+			return end.ExitCode
+		}
 	}
 	return x.mainCode
 }

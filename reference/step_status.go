@@ -78,10 +78,19 @@ func rankOf(cs *corev1.ContainerStatus) int {
 	switch {
 	case cs.State.Running != nil:
 		return run + 1
-	case cs.State.Terminated != nil, cs.LastTerminationState.Terminated != nil:
+	case isEnd(cs.State.Terminated), isEnd(cs.LastTerminationState.Terminated):
 		return run + 2
 	}
 	return run
+}
+
+// isEnd reports whether a shown end is that of an instance. The kubelet makes one up
+// for a container that RestartAllContainers has removed
+// (pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses), and where a Pod is
+// through for each that is not shown as terminated, be it that it never was started
+// (pkg/kubelet/status/status_manager.go, TerminatePod).
+func isEnd(end *corev1.ContainerStateTerminated) bool {
+	return end != nil && end.Reason != restartingAll && end.Reason != statusUnknown
 }
 
 // onContainer takes the shown state of container i.
@@ -330,7 +339,7 @@ func (r *reading) together(s state, pod *corev1.Pod, n int) *denial {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for k := range list {
 			cs := &list[k]
-			if c := &s.c[r.p.index[cs.Name]]; cs.State.Terminated != nil && c.kill == byEnding && !c.fresh && c.run == cs.RestartCount {
+			if c := &s.c[r.p.index[cs.Name]]; isEnd(cs.State.Terminated) && c.kill == byEnding && !c.fresh && c.run == cs.RestartCount {
 				stopped = cs.Name
 			}
 			if cs.State.Running != nil {
@@ -559,6 +568,8 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 	case v.running > 0 && v.stopped == r.p.regulars && r.p.inits > 0 && !v.restartable:
 		// Only sidecars run on.
 		return []corev1.PodPhase{corev1.PodRunning, final}
+	case v.running > 0 && !v.begunNow && r.k.forgetsSidecars():
+		return []corev1.PodPhase{corev1.PodPending}
 	case v.running > 0:
 		return []corev1.PodPhase{corev1.PodRunning}
 	case v.restartable && !deleted:

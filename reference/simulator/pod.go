@@ -243,8 +243,12 @@ func Draw(version string, choose Chooser) Pod {
 	}
 	p.May.Evict = p.May.Evict && !p.May.RestartKubelet // a new kubelet forgets an eviction that is not published
 	p.Seconds = []int{12, 20, 60}[choose(3)]
+	long := rarely() // a grace period that outlasts hooks, probes and back-offs
+	if long {
+		p.Grace, p.Seconds = 20+choose(60), 200
+	}
 	container := func(name string) Container {
-		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: seldom(), NoCreate: seldom(), Deaf: rarely()}
+		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: seldom(), NoCreate: seldom(), Deaf: rarely() || long && rarely()}
 		return c
 	}
 	lively := func(c *Container) { // what an init container cannot have, R17

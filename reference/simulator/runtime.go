@@ -39,7 +39,8 @@ type node struct {
 	instances []*instance
 	sandboxes []sandbox
 	volumes   bool  // the Pod's volumes are mounted
-	counts    []int // how many instances of each container were created
+	created   []int // how many instances of each container were created
+	logs      []int // the number of the next one by the log files that are there
 	numbers   []int // how many of them have taken a number
 	// noImage and noCreate hold until when the image of a container is missing
 	// and until when it cannot be created.
@@ -65,7 +66,9 @@ func (n *node) path(c int) string {
 // view is what the runtime tells at one moment.
 type view struct {
 	at        int
-	newest    []*instance // per container; a copy, nil if there is none
+	all       []*instance // copies, in the order of their creation
+	newest    []*instance // per container; nil if there is none
+	before    []*instance // the one before the newest
 	exited    []*instance // the newest one that has exited
 	sandbox   int         // the newest one, -1 if there is none
 	ready     bool        // the newest sandbox is ready
@@ -74,12 +77,13 @@ type view struct {
 
 // look lists the runtime's containers.
 func (n *node) look() view {
-	v := view{at: n.now, newest: make([]*instance, len(n.all)), exited: make([]*instance, len(n.all)), sandbox: len(n.sandboxes) - 1}
+	v := view{at: n.now, newest: make([]*instance, len(n.all)), before: make([]*instance, len(n.all)), exited: make([]*instance, len(n.all)), sandbox: len(n.sandboxes) - 1}
 	v.sandboxes = append(v.sandboxes, n.sandboxes...)
 	v.ready = v.sandbox >= 0 && n.sandboxes[v.sandbox].ready
 	for _, i := range n.instances {
 		copied := *i
-		v.newest[i.c] = &copied
+		v.all = append(v.all, &copied)
+		v.before[i.c], v.newest[i.c] = v.newest[i.c], &copied
 		if !i.running {
 			v.exited[i.c] = &copied
 		}
@@ -114,7 +118,7 @@ func (n *node) live(i *instance) *instance {
 
 // start starts a container that was created.
 func (n *node) start(c, run int) *instance {
-	i := &instance{id: fmt.Sprintf("simulated://%s-%d", n.all[c].Name, run), c: c, run: run, number: -1, sandbox: len(n.sandboxes) - 1, running: true, exit: -1, startedAt: n.now}
+	i := &instance{id: fmt.Sprintf("simulated://%s-%d", n.all[c].Name, n.created[c]), c: c, run: run, number: -1, sandbox: len(n.sandboxes) - 1, running: true, exit: -1, startedAt: n.now}
 	n.instances = append(n.instances, i)
 	i.procs = append(i.procs, n.spawn(func(p *proc) { n.main(p, i) }))
 	return i

@@ -92,8 +92,12 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 		k.failed(c, "Error: failed to create containerd container")
 		return "CreateContainerError", -1
 	}
-	run := k.counts[c] // R72
-	k.counts[c]++      // also where this kubelet does not come to start it
+	run := k.logs[c] // R72
+	if old := v.newest[c]; old != nil {
+		run = max(run, old.run+1)
+	}
+	k.created[c]++ // also where this kubelet does not come to start it
+	k.logs[c] = run + 1
 	k.event(c, "Normal", "Created", k.v.created(name))
 	p.sleep(k.upTo(200))
 	i := k.start(c, run)

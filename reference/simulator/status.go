@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,8 +64,9 @@ func (k *kubelet) previous(c int) *corev1.ContainerStatus {
 // and hands it to the status manager.
 func (k *kubelet) generate(p *proc, v view) {
 	var s corev1.PodStatus
+	restarting := k.allRestart(v)
 	for c := range k.all {
-		cs := k.containerStatus(c, v)
+		cs := k.containerStatus(c, v, restarting)
 		if k.isRegular(c) {
 			s.ContainerStatuses = append(s.ContainerStatuses, cs)
 		} else {
@@ -76,50 +78,219 @@ func (k *kubelet) generate(p *proc, v view) {
 		k.address = v.sandbox
 		s.PodIP, s.PodIPs = "10.244.0.5", []corev1.PodIP{{IP: "10.244.0.5"}}
 	}
-	s.Phase = k.phase(&s)
+	s.Phase = k.phase(&s, v)
 	if k.over && k.evicted {
 		s.Reason = "Evicted"
 	}
 	k.conditions(&s, v.ready)
+	if k.couldRestartAll() {
+		s.Conditions = append(s.Conditions, k.allContainersRestarting(&s, v, restarting))
+	}
 	p.sleep(k.upTo(10)) // R48: tokens are sent before the status is stored
 	k.cached, k.dirty = &s, true
 }
 
-// containerStatus is the status of one container.
-func (k *kubelet) containerStatus(c int, v view) corev1.ContainerStatus {
-	i, started := v.newest[c], false
-	cs := corev1.ContainerStatus{Name: k.all[c].Name, Image: image, Started: &started, RestartCount: int32(max(k.counts[c]-1, 0))}
-	if old := v.exited[c]; old != nil && i != old {
-		cs.LastTerminationState.Terminated = exitOf(old)
+// containerStatus is the status of one container: what the runtime has of it, and what
+// was shown before of one that it has no more (pkg/kubelet/kubelet_pods.go,
+// convertToAPIContainerStatuses).
+func (k *kubelet) containerStatus(c int, v view, restarting bool) corev1.ContainerStatus {
+	old := k.previous(c)
+	cs := corev1.ContainerStatus{Name: k.all[c].Name, Image: image}
+	cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"} // R30
+	if len(k.pod.Init) > 0 {
+		cs.State.Waiting.Reason = "PodInitializing"
 	}
-	if i == nil { // R30
-		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
-		if len(k.pod.Init) > 0 {
-			cs.State.Waiting.Reason = "PodInitializing"
-		}
-		if old := k.resets[c]; old != nil { // R73
-			cs.LastTerminationState.Terminated = exitOf(old)
-			cs.LastTerminationState.Terminated.Reason = "RestartingAllContainers"
-		}
-		if reason := k.reasons[c]; reason != "" { // R34
-			cs.State.Waiting.Reason = reason
-		}
-		return cs
-	}
-	cs.ContainerID, cs.RestartCount = i.id, int32(i.run)
 	switch {
-	case i.running:
-		cs.State.Running = &corev1.ContainerStateRunning{StartedAt: whole(i.startedAt)}
+	case old == nil:
+	case old.State.Terminated != nil:
+		cs = *old.DeepCopy()
+	default:
+		cs.RestartCount, cs.LastTerminationState = old.RestartCount, *old.LastTerminationState.DeepCopy()
+	}
+	i, started := v.newest[c], false
+	if i == nil {
+		k.missing(&cs, old, restarting)
+	} else {
+		cs = k.found(i, old)
+		if before := v.before[c]; before != nil {
+			cs.LastTerminationState = found(before)
+		}
+	}
+	cs.Started = &started
+	switch {
+	case i != nil && i.running:
 		started = k.isStarted(c, i)
 		cs.Ready = started && !k.isInit(c) && k.isReady(c, i) // R36
+		return cs
+	case i == nil && k.isInit(c) && k.v.infersInits() && cs.State.Waiting != nil && slices.ContainsFunc(v.newest[len(k.pod.Init):], func(i *instance) bool { return i != nil }):
+		// Its status was lost, and what it was for is done.
+		cs.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
 	case k.reasons[c] != "" && k.comesBack(c, i): // R34
-		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: k.reasons[c]}
-		cs.LastTerminationState.Terminated = exitOf(i)
-	default:
-		cs.State.Terminated = exitOf(i)
-		cs.Ready = k.isInit(c) && i.exit == 0 // R36
+		if cs.State.Terminated != nil {
+			cs.LastTerminationState = cs.State
+		}
+		cs.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: k.reasons[c]}}
+	}
+	if end := cs.State.Terminated; k.isInit(c) && end != nil && end.ExitCode == 0 {
+		cs.Ready = true // R36
 	}
 	return cs
+}
+
+const (
+	restartingAll = "RestartingAllContainers"
+	statusUnknown = "ContainerStatusUnknown"
+)
+
+// madeUp is the end of a container of which nothing is left, R73.
+func madeUp(reason string) *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reason}
+}
+
+// missing amends the status of a container that the runtime does not have.
+func (k *kubelet) missing(cs, old *corev1.ContainerStatus, restarting bool) {
+	switch {
+	case old == nil:
+	case restarting && old.State.Waiting == nil:
+		cs.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: restartingAll}}
+		cs.LastTerminationState.Terminated = madeUp(restartingAll)
+		cs.RestartCount = old.RestartCount + 1
+	case old.State.Running != nil && cs.LastTerminationState.Terminated == nil:
+		cs.LastTerminationState.Terminated = madeUp(statusUnknown)
+		if !k.deleted {
+			cs.RestartCount++
+		}
+	}
+}
+
+// found is the status of a container that the runtime has.
+func (k *kubelet) found(i *instance, old *corev1.ContainerStatus) corev1.ContainerStatus {
+	cs := corev1.ContainerStatus{Name: k.all[i.c].Name, Image: image, ContainerID: i.id, RestartCount: int32(i.run), State: found(i)}
+	if old == nil || !k.v.restartAll() {
+		return cs
+	}
+	switch {
+	case old.ContainerID != i.id && old.State.Terminated != nil:
+		cs.LastTerminationState.Terminated = old.State.Terminated.DeepCopy()
+	case old.LastTerminationState.Terminated != nil:
+		cs.LastTerminationState.Terminated = old.LastTerminationState.Terminated.DeepCopy()
+	}
+	if i.running && old.State.Terminated != nil && int(old.RestartCount) >= i.run {
+		cs.RestartCount = old.RestartCount + 1
+	}
+	cs.RestartCount = max(cs.RestartCount, old.RestartCount)
+	return cs
+}
+
+func found(i *instance) corev1.ContainerState {
+	if i.running {
+		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: whole(i.startedAt)}}
+	}
+	return corev1.ContainerState{Terminated: exitOf(i)}
+}
+
+// allRestart tells whether RestartAllContainers is on its way: a status said so, or a
+// container has exited with a code that asks for it (pkg/kubelet/container/helpers.go,
+// ShouldAllContainersRestart).
+func (k *kubelet) allRestart(v view) bool {
+	if !k.v.restartAll() {
+		return false
+	}
+	if conditionIs(k.before(), corev1.AllContainersRestarting) {
+		return true
+	}
+	for c := range k.all {
+		i := v.newest[c]
+		if i == nil || i.running {
+			continue
+		}
+		old := k.previous(c)
+		if k.asksForAll(c, i.exit) || old != nil && old.State.Terminated != nil && k.asksForAll(c, int(old.State.Terminated.ExitCode)) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksForAll tells whether an exit with a code restarts all containers.
+func (k *kubelet) asksForAll(c, code int) bool {
+	for _, r := range k.all[c].Rules {
+		if (code == r.Code) != r.Not { // the first match wins
+			return r.All
+		}
+	}
+	return false
+}
+
+// before is the status before: of this kubelet, else what the API said when it began.
+func (k *kubelet) before() *corev1.PodStatus {
+	if k.cached != nil {
+		return k.cached
+	}
+	return k.began
+}
+
+// allContainersRestarting is the condition of that name (pkg/kubelet/status/generate.go,
+// GenerateAllContainersRestartingCondition).
+func (k *kubelet) allContainersRestarting(s *corev1.PodStatus, v view, restarting bool) corev1.PodCondition {
+	is := corev1.PodCondition{Type: corev1.AllContainersRestarting, Status: corev1.ConditionFalse}
+	switch {
+	case s.Phase == corev1.PodSucceeded:
+		is.Reason = "PodCompleted"
+	case s.Phase == corev1.PodFailed:
+		is.Reason = "PodFailed"
+	case restarting && len(v.all) > 0:
+		is.Status, is.Reason = corev1.ConditionTrue, "RestartAllContainersStarted"
+	}
+	return is
+}
+
+// fillIn fills in what is not known of a Pod that is through
+// (pkg/kubelet/status/status_manager.go, TerminatePod).
+func (k *kubelet) fillIn() {
+	k.amend(func(s *corev1.PodStatus) {
+		known := func(cs *corev1.ContainerStatus) bool {
+			return cs.State.Waiting == nil || cs.LastTerminationState.Terminated != nil
+		}
+		api, inits := &k.api.pod.Status, s.InitContainerStatuses
+		initialised := len(inits) == 0
+		for i := range api.ContainerStatuses {
+			initialised = initialised || known(&api.ContainerStatuses[i])
+		}
+		if n := len(api.InitContainerStatuses); n > 0 {
+			cs := &api.InitContainerStatuses[n-1]
+			if k.isSidecar(n - 1) {
+				initialised = initialised || cs.State.Running != nil && cs.Started != nil && *cs.Started
+			} else {
+				last, end := cs.LastTerminationState.Terminated, cs.State.Terminated
+				initialised = initialised || last != nil && last.ExitCode == 0 || end != nil && end.ExitCode == 0
+			}
+		}
+		fill := func(cs *corev1.ContainerStatus) {
+			if cs.State.Terminated == nil {
+				cs.State = corev1.ContainerState{Terminated: madeUp(statusUnknown)}
+			}
+		}
+		if initialised {
+			for i := range s.ContainerStatuses {
+				fill(&s.ContainerStatuses[i])
+			}
+		}
+		last := 0
+		for i := range inits {
+			if known(&inits[i]) {
+				last = i
+			}
+		}
+		for i := range inits {
+			if i <= last {
+				fill(&inits[i])
+			}
+		}
+		if !terminal(s.Phase) {
+			s.Phase = corev1.PodFailed
+		}
+	})
 }
 
 func exitOf(i *instance) *corev1.ContainerStateTerminated {
@@ -133,10 +304,15 @@ func exitOf(i *instance) *corev1.ContainerStateTerminated {
 	return t
 }
 
-// comesBack tells whether an exited container is going to be started again,
-// R69: never once the Pod is terminating.
+// comesBack tells whether a container that does not run is going to be started again,
+// R69: never once the Pod is terminating. i is nil where there is none.
 func (k *kubelet) comesBack(c int, i *instance) bool {
-	if k.terminating || k.isInit(c) && i.exit == 0 {
+	switch {
+	case k.terminating:
+		return false
+	case i == nil:
+		return true
+	case k.isInit(c) && i.exit == 0:
 		return false
 	}
 	return k.restarts(c, i.exit)
@@ -190,7 +366,7 @@ func hasStarted(s *corev1.PodStatus) bool {
 }
 
 // phase is R38, and R85 at the end.
-func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
+func (k *kubelet) phase(s *corev1.PodStatus, v view) corev1.PodPhase {
 	if was := k.api.pod.Status.Phase; terminal(was) { // it stays
 		return was
 	}
@@ -212,7 +388,7 @@ func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
 		default:
 			waiting++
 		}
-		comes = comes || exit != nil && k.restarts(c, int(exit.ExitCode))
+		comes = comes || exit != nil && k.startsAgain(c, exit)
 	}
 	// lost: the end has come while the Pod began anew in another sandbox.
 	unfinished, lost := false, false
@@ -225,7 +401,7 @@ func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
 			if exit == nil && cs.State.Waiting != nil {
 				exit = last
 			}
-			if exit != nil && exit.ExitCode != 0 && !k.restarts(c, int(exit.ExitCode)) {
+			if exit != nil && exit.ExitCode != 0 && !k.startsAgain(c, exit) {
 				return corev1.PodFailed // R62
 			}
 			if (exit == nil || exit.ExitCode != 0) && (k.v.pendingAgain() || !hasStarted(s)) {
@@ -234,7 +410,7 @@ func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
 			lost = lost || exit == nil && k.v.pendingAgain()
 		case cs.State.Running != nil:
 			running++
-			unfinished = unfinished || !*cs.Started && !hasStarted(s)
+			unfinished = unfinished || !k.hadStarted(c, cs) && !k.hasInitialised(s, v)
 		case cs.State.Waiting != nil && last == nil:
 			waiting++ // even where regular containers have started, unlike an init container that has not ended
 			lost = true
@@ -257,17 +433,34 @@ func (k *kubelet) phase(s *corev1.PodStatus) corev1.PodPhase {
 	return corev1.PodFailed
 }
 
+// hasInitialised tells whether a regular container has been started, for a sidecar that
+// counts as not started yet: one that is shown so, and from 1.33 one of the sandbox.
+func (k *kubelet) hasInitialised(s *corev1.PodStatus, v view) bool {
+	if !k.v.looksIntoSandbox() {
+		return hasStarted(s)
+	}
+	return v.ready && slices.ContainsFunc(v.all, func(i *instance) bool { return k.isRegular(i.c) && i.sandbox == v.sandbox })
+}
+
+// startsAgain tells whether a container is started again after an end that is shown.
+func (k *kubelet) startsAgain(c int, end *corev1.ContainerStateTerminated) bool {
+	return end.Reason == restartingAll || k.restarts(c, int(end.ExitCode))
+}
+
+// hadStarted tells whether the phase counts a sidecar that runs as started: what was
+// shown before counts, and up to 1.34 nothing does
+// (pkg/kubelet/kubelet_pods.go, getPhase, which comes before the probes are asked).
+func (k *kubelet) hadStarted(c int, cs *corev1.ContainerStatus) bool {
+	old := k.previous(c)
+	return k.v.keepsReady() && old != nil && old.ContainerID == cs.ContainerID && old.Started != nil && *old.Started
+}
+
 // conditions is R37 and R39.
 func (k *kubelet) conditions(s *corev1.PodStatus, sandbox bool) {
-	initialised, were := true, false
+	initialised, were := true, conditionIs(k.before(), corev1.PodInitialized)
 	for c := range k.pod.Init {
 		cs := k.find(s, c)
 		initialised = initialised && (k.isInit(c) && cs.Ready || k.isSidecar(c) && *cs.Started)
-	}
-	if k.cached != nil {
-		were = conditionIs(k.cached, corev1.PodInitialized)
-	} else {
-		were = conditionIs(&k.api.pod.Status, corev1.PodInitialized)
 	}
 	initialised = initialised || hasStarted(s) || were && k.v.restartAll()
 	initial := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}

@@ -32,8 +32,8 @@ func (k *kubelet) sync(p *proc, v view) *syncError {
 type plan struct {
 	killPod, sandbox bool
 	kill             []victim
-	starts           []int // init containers and sidecars, then regular containers: spec order
-	reset            []int // R73: instances to remove, in order
+	starts           []int       // init containers and sidecars, then regular containers: spec order
+	reset            []*instance // R73: what to remove, in order
 }
 
 // victim is a container to be killed, and why: the name of a probe, or "" where
@@ -47,7 +47,7 @@ type victim struct {
 func (k *kubelet) syncRuntime(p *proc, v view) (err *syncError, acted bool) {
 	a := k.plan(v)
 	if len(a.reset) > 0 {
-		k.removeAll(p, v, a.reset)
+		k.removeAll(p, a.reset)
 		k.wake = true // R73: requeued at once
 		return nil, true
 	}
@@ -86,11 +86,15 @@ func (k *kubelet) syncRuntime(p *proc, v view) (err *syncError, acted bool) {
 
 // plan computes what is to be done from the snapshot alone, R7 (1), R14.
 func (k *kubelet) plan(v view) plan {
-	if v.sandbox < 0 || !v.ready {
+	lost := v.sandbox < 0 || !v.ready
+	switch {
+	case conditionIs(k.cached, corev1.AllContainersRestarting):
+		if lost { // a sandbox first, and nothing in it; the next sync removes what there was
+			return plan{killPod: v.sandbox >= 0, sandbox: true}
+		}
+		return plan{reset: k.planReset(v)}
+	case lost:
 		return k.planSandbox(v)
-	}
-	if reset := k.planReset(v); len(reset) > 0 {
-		return plan{reset: reset}
 	}
 	a, initialised := k.planInit(v)
 	if a.killPod || !initialised {
@@ -321,70 +325,60 @@ func (n *node) newest(c int) *instance {
 	return i
 }
 
-// purgeInit removes the instances of init containers and sidecars, R64.
+// purgeInit removes the instances of init containers and sidecars, and their logs, R64.
 func (k *kubelet) purgeInit() {
 	k.remove(func(i *instance) bool { return !k.isRegular(i.c) })
 	for c := range k.pod.Init {
-		delete(k.resets, c) // what is shown then is no older end
+		k.logs[c] = 0
 	}
 }
 
 func (k *kubelet) remove(which func(i *instance) bool) {
-	var left []*instance
-	for _, i := range k.instances {
-		if i.running || !which(i) {
-			left = append(left, i)
-		}
-	}
-	k.instances = left
+	k.instances = slices.DeleteFunc(k.instances, func(i *instance) bool { return !i.running && which(i) })
 }
 
-// planReset lists the instances that RestartAllContainers removes, R73: other
-// regular containers, other init containers and sidecars, then those that asked
-// for it.
-func (k *kubelet) planReset(v view) []int {
-	if !k.v.restartAll() {
-		return nil
-	}
-	asks := func(c int) bool {
-		i := v.newest[c]
-		if i == nil || i.running {
-			return false
+// couldRestartAll tells whether a rule of the Pod restarts all its containers.
+func (k *kubelet) couldRestartAll() bool {
+	return k.v.restartAll() && slices.ContainsFunc(k.all, func(c Container) bool {
+		return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.All })
+	})
+}
+
+// planReset lists the instances that RestartAllContainers removes, R73: of other
+// regular containers, of other init containers and sidecars, then those that asked
+// for it, in the same order.
+func (k *kubelet) planReset(v view) []*instance {
+	var sources, targets, initSources, initTargets []*instance
+	for c := range k.all {
+		from, to := &sources, &targets
+		if !k.isRegular(c) {
+			from, to = &initSources, &initTargets
 		}
-		for _, r := range k.all[c].Rules {
-			if (i.exit == r.Code) != r.Not {
-				return r.All
+		for _, i := range v.all {
+			switch {
+			case i.c != c:
+			case !i.running && k.asksForAll(c, i.exit):
+				*from = append(*from, i)
+			default:
+				*to = append(*to, i)
 			}
 		}
-		return false
 	}
-	var regular, other, asking []int
-	for c := range k.all {
-		switch {
-		case v.newest[c] == nil:
-		case asks(c):
-			asking = append(asking, c)
-		case k.isRegular(c):
-			regular = append(regular, c)
-		default:
-			other = append(other, c)
-		}
-	}
-	if len(asking) == 0 {
-		return nil
-	}
-	return append(append(regular, other...), asking...)
+	return slices.Concat(targets, initTargets, sources, initSources)
 }
 
-// removeAll stops and removes them: no preStop, grace 0, no back-off afterwards.
-func (k *kubelet) removeAll(p *proc, v view, list []int) {
-	for _, c := range list {
-		i := k.live(v.newest[c])
-		if i != nil && i.running {
+// removeAll stops and removes them: no preStop, grace 0, no back-off afterwards. Their
+// logs stay, and so do the reasons why one could not be started.
+func (k *kubelet) removeAll(p *proc, list []*instance) {
+	for _, old := range list {
+		i := k.live(old)
+		if i == nil {
+			continue
+		}
+		if old.running {
 			k.killContainer(p, i, "killing", 0, nil)
 		}
-		k.remove(func(i *instance) bool { return i.c == c })
-		delete(k.reasons, c)
-		k.resets[c] = i
+		p.sleep(k.upTo(50))
+		k.remove(func(have *instance) bool { return have == i })
 	}
 }

@@ -22,6 +22,7 @@ func (k *kubelet) terminatedPod(p *proc) {
 	k.terminated = true
 	k.generate(p, *k.snapshot)
 	p.sleep(k.upTo(300)) // the volumes are unmounted
+	k.fillIn()
 	p.await(func() bool { return k.deleted })
 	p.sleep(k.upTo(500))
 	p.await(func() bool { return !k.dirty })

@@ -29,8 +29,8 @@ type kubelet struct {
 	reasons    map[int]string                  // why the last start of a container failed
 	backoffs   map[entry]*backoff              // of restarts
 	pulls      map[int]*backoff                // of image pulls
-	resets     map[int]*instance               // what RestartAllContainers removed, R73
 	lastStatus map[int]*corev1.ContainerStatus // what the API said at the kubelet's start
+	began      *corev1.PodStatus               // the same, as a whole
 
 	// The worker.
 	wake                          bool
@@ -75,7 +75,7 @@ func (n *node) startKubelet(since int) *kubelet {
 		node: n, since: since, requeue: never,
 		readiness: map[string]result{}, liveness: map[string]result{}, startup: map[string]result{}, results: map[trace.Actor]int{},
 		workers: map[workerKey]*probe{}, reasons: map[int]string{}, backoffs: map[entry]*backoff{}, pulls: map[int]*backoff{},
-		resets: map[int]*instance{}, lastStatus: map[int]*corev1.ContainerStatus{},
+		lastStatus: map[int]*corev1.ContainerStatus{}, began: n.api.pod.Status.DeepCopy(),
 	}
 	for c := range n.all {
 		k.lastStatus[c] = n.apiStatus(c)

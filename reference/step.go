@@ -360,10 +360,11 @@ func (r *reading) settle(s *state, j, n int, rule string) {
 	}
 	x := r.seenOf(s, j)
 	c.returned = at(n, rule)
-	if !r.p.containers[j].postStart || x.hookEnd != 0 || r.ev.logGap || r.cutOff(x.hookBegin, n) {
+	failed := x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n)
+	if !r.p.containers[j].postStart || x.hookEnd != 0 && !failed || r.ev.logGap || r.cutOff(x.hookBegin, n) {
 		return
 	}
-	if x.hookBegin != 0 || r.ev.marks(j, trace.PostStart) {
+	if failed || x.hookBegin != 0 || r.ev.marks(j, trace.PostStart) {
 		c.dead = true
 		if !c.gone.known() {
 			c.gone = at(n, rule)

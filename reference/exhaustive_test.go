@@ -86,17 +86,19 @@ func alphabetOf(p simulator.Pod) []string {
 				}
 			}
 			add(trace.Main, "begin", "signal TERM", "end 0")
-			if c.PostStart != simulator.None {
-				add(trace.PostStart, "begin", "end 0")
-			}
-			if c.PreStop != simulator.None {
-				add(trace.PreStop, "begin", "end 0")
-			}
-			for actor, p := range map[trace.Actor]*simulator.Probe{trace.StartupProbe: c.Startup, trace.ReadinessProbe: c.Readiness, trace.LivenessProbe: c.Liveness} {
-				if p != nil {
-					add(actor, "end 0")
+			ends := func(actor trace.Actor, declared, fails bool, marks ...string) {
+				if declared {
+					add(actor, append(marks, "end 0")...)
+				}
+				if declared && fails {
+					add(actor, "end 1")
 				}
 			}
+			ends(trace.PostStart, c.PostStart != simulator.None, c.HookFails, "begin")
+			ends(trace.PreStop, c.PreStop != simulator.None, c.HookFails, "begin")
+			ends(trace.StartupProbe, c.Startup != nil, c.StartupFails)
+			ends(trace.ReadinessProbe, c.Readiness != nil, false)
+			ends(trace.LivenessProbe, c.Liveness != nil, c.LivenessFails)
 		}
 	}
 	slices.Sort(lines)

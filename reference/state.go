@@ -44,6 +44,11 @@ type instance struct {
 	// late: the first start of this round failed, or was cut off, so that
 	// another sync than the first one starts the container.
 	late bool
+	// dead: this instance had ended when the sync that started it did.
+	dead bool
+	// prompt: the first sync behind the one that started all regular containers has
+	// started this instance, or will have when it ends.
+	prompt bool
 	// kill: the container is being stopped, and why.
 	kill killing
 	// after counts startup and liveness probes since the termination began.
@@ -90,7 +95,7 @@ func (s *state) same(t *state) bool {
 	}
 	for i := range s.c {
 		a, b := &s.c[i], &t.c[i]
-		if a.run != b.run || a.before != b.before || a.fresh != b.fresh || a.first != b.first || a.late != b.late || a.kill != b.kill || a.after != b.after ||
+		if a.run != b.run || a.before != b.before || a.fresh != b.fresh || a.first != b.first || a.late != b.late || a.dead != b.dead || a.prompt != b.prompt || a.kill != b.kill || a.after != b.after ||
 			a.returned.known() != b.returned.known() || a.gone.known() != b.gone.known() || a.done.known() != b.done.known() {
 			return false
 		}

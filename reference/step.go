@@ -368,18 +368,22 @@ func (r *reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
 func (r *reading) settle(s *state, j, n int, rule string) {
 	c := &s.c[j]
 	if c.kill == byHook && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
-		c.gone = at(n, rule) // the kill is part of the start, and waited for
+		c.gone, c.dead = at(n, rule), true // the kill is part of the start, and waited for
 	}
 	if c.returned.known() || c.fresh {
 		return
 	}
 	x := r.seenOf(s, j)
 	c.returned = at(n, rule)
-	if !r.p.containers[j].postStart || x.hookEnd != 0 || c.gone.known() || r.ev.logGap || r.cutOff(x.hookBegin, n) {
+	failed := x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n)
+	if !r.p.containers[j].postStart || x.hookEnd != 0 && !failed || r.ev.logGap || r.cutOff(x.hookBegin, n) {
 		return
 	}
-	if x.hookBegin != 0 || r.ev.marks(j, trace.PostStart) {
-		c.gone = at(n, rule)
+	if failed || x.hookBegin != 0 || r.ev.marks(j, trace.PostStart) {
+		c.dead = true
+		if !c.gone.known() {
+			c.gone = at(n, rule)
+		}
 	}
 }
 
@@ -465,16 +469,24 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 		return nil, d
 	}
 	again := func(t state, returned cause) state {
-		t.c[i] = instance{run: run, before: s.c[i].before, late: s.c[i].late, done: t.c[i].done, returned: returned}
+		prompt := r.diedStarting(&t, i)
+		t.c[i] = instance{run: run, before: s.c[i].before, late: s.c[i].late, done: t.c[i].done, returned: returned, prompt: prompt && run == 1}
 		return t
 	}
 	var next []state
 	for _, t := range states {
+		if r.shownRunning(&t, i) {
+			r.startLeft(&t, i, n, ruleRestartSerial)
+		}
 		r.dueFirst(&t, i, n)
 		after, before, by := r.free(t, i, n)
 		next = append(next, again(after, cause{}))
 		if before != nil {
-			next = append(next, again(*before, by))
+			t := again(*before, by)
+			if r.p.containers[i].postStart && r.ev.marks(i, trace.PostStart) && !r.ev.logGap && !r.cutOff(0, n) {
+				t.c[i].gone = by // its hook has logged no end, so it died with it
+			}
+			next = append(next, t)
 		}
 	}
 	return next, nil
@@ -484,10 +496,30 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 // every sync that can have started the instance of i after the newest one: an
 // update showed both as ended.
 func (r *reading) isDueFirst(s *state, j, i, n int) bool {
-	return slices.ContainsFunc(r.ev.due, func(d duePair) bool {
-		return d.first == j && d.second == i && d.run == s.c[i].run && int(d.obs) <= n &&
-			!r.ev.startFailed[j] && !r.ev.startFailed[i] && r.ev.changed[j] == 0 && r.ev.changed[i] == 0 && len(r.ev.restarts) == 0 && !r.roundsInTrace()
+	if !r.foreseeable(j) || !r.foreseeable(i) {
+		return false
+	}
+	return j < i && r.p.isRegular(i) && (r.diedStarting(s, j) || s.c[j].prompt) || slices.ContainsFunc(r.ev.due, func(d duePair) bool {
+		return d.first == j && d.second == i && d.run == s.c[i].run && int(d.obs) <= n
 	})
+}
+
+// foreseeable reports whether it can be told which sync starts container j again:
+// each that finds it exited and its back-off, if there is one, over.
+func (r *reading) foreseeable(j int) bool {
+	return !r.ev.startFailed[j] && r.ev.changed[j] == 0 && len(r.ev.restarts) == 0 && !r.roundsInTrace()
+}
+
+// diedStarting reports whether the first instance of regular container j was dead
+// when the sync that started it ended: the next sync, which finds it so, starts the
+// container again, and that first time without a back-off. Every restart of another
+// regular container comes with that sync or a later one.
+func (r *reading) diedStarting(s *state, j int) bool {
+	c, spec := &s.c[j], &r.p.containers[j]
+	// Of one that wrote nothing the number may be that of the next one.
+	counted := r.seenOf(s, j).first != 0 || r.ev.complete
+	return c.dead && c.first && !c.late && c.run == 0 && r.ev.runs[j] > 0 && counted &&
+		r.p.isRegular(j) && spec.policy == corev1.RestartPolicyAlways && len(spec.rules) == 0
 }
 
 // dueFirst starts again what a restart of container i shows to have been
@@ -502,11 +534,17 @@ func (r *reading) dueFirst(s *state, i, n int) {
 		if !r.isDueFirst(s, j, i, n) {
 			continue
 		}
-		if c := &s.c[j]; c.run == 0 {
-			*c = instance{run: 1, before: c.before, late: c.late, done: c.done}
-		}
-		r.settle(s, j, n, ruleListedOrder)
+		r.startDue(s, j, n, ruleListedOrder)
 	}
+}
+
+// startDue has container j started again, if it has not been, and waits for its
+// postStart hook.
+func (r *reading) startDue(s *state, j, n int, rule string) {
+	if c := &s.c[j]; c.run == 0 {
+		*c = instance{run: 1, before: c.before, late: c.late, done: c.done, prompt: r.diedStarting(s, j)}
+	}
+	r.settle(s, j, n, rule)
 }
 
 // free forces the worker to be free for a start of container i: no postStart
@@ -516,17 +554,24 @@ func (r *reading) dueFirst(s *state, i, n int) {
 // it. The state is the caller's own.
 func (r *reading) free(s state, i, n int) (after state, before *state, by cause) {
 	early, possible := s.clone(), true
+	last := r.h[i].newest().last
 	for j := range s.c {
-		x := r.seenOf(&s, j)
-		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
+		c, x := &s.c[j], r.seenOf(&s, j)
+		if j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
 			by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
-			possible = possible && r.h[i].newest().last < c.killed.obs
+			possible = possible && last < c.killed.obs && !r.isDueFirst(&s, j, i, n)
 		}
-		if j == i || x.hookFirst == 0 || s.c[j].fresh || s.c[j].returned.known() || s.c[j].gone.known() {
+		// A hook that has written nothing runs all the same, from the start of its
+		// container on until it has returned.
+		since := x.hookFirst
+		if since == 0 && r.p.containers[j].postStart && r.ev.writes(j, trace.PostStart) {
+			since = x.first
+		}
+		if j == i || since == 0 || c.fresh || c.returned.known() || c.gone.known() {
 			continue
 		}
-		by = cause{max(by.obs, x.hookFirst), ruleHooksSerial}
-		possible = possible && r.h[i].newest().last < x.first && !r.isDueFirst(&s, j, i, n)
+		by = cause{max(by.obs, since), ruleHooksSerial}
+		possible = possible && last < x.first && !r.isDueFirst(&s, j, i, n) && !r.awaited(&s, i, j)
 		r.settle(&s, j, n, ruleBlocksNext)
 	}
 	r.killed(&s, i, n, ruleBlocksNext)
@@ -536,12 +581,20 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 	return s, before, by
 }
 
+// awaited reports whether container j, which has been started for the first time
+// in this round, waited for the instance of sidecar i that shows only now, if that
+// was started before it: its hook, or its startup probe, would have shown it then.
+func (r *reading) awaited(s *state, i, j int) bool {
+	spec := &r.p.containers[i]
+	return spec.role == sidecar && j > i && s.c[j].first && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap
+}
+
 // killed forces, where no kubelet was restarted meanwhile, that the containers other than i that a sync was stopping have
 // stopped: a sync stops first and starts then, and waits for both.
 func (r *reading) killed(s *state, i, n int, rule string) {
 	for j := range s.c {
 		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
-			c.gone = at(n, rule)
+			c.gone, c.dead = at(n, rule), c.kill == byHook
 		}
 	}
 }
@@ -654,7 +707,44 @@ func (r *reading) instanceDone(s state, i, n int, rule string) ([]state, *denial
 	}
 	t := s.clone()
 	r.settle(&t, i, n, rule)
+	if c := &t.c[i]; c.run > 0 {
+		r.startLeft(&t, i, n, rule)
+	}
 	return []state{t}, nil
+}
+
+// startLeft starts what the sync behind the first one has to start again, once
+// that has surely ended, as regular container i shows.
+func (r *reading) startLeft(s *state, i, n int, rule string) {
+	for j := range r.p.containers {
+		if r.isLeft(s, j, i) {
+			r.startDue(s, j, n, rule)
+		}
+	}
+}
+
+// isLeft reports whether container j is one of these.
+func (r *reading) isLeft(s *state, j, i int) bool {
+	c := &s.c[j]
+	due := c.prompt && c.run == 1 && !c.returned.known() || r.diedStarting(s, j)
+	return due && j != i && r.p.isRegular(i) && r.foreseeable(j) && r.foreseeable(i)
+}
+
+// leftBehind reports whether there is any.
+func (r *reading) leftBehind(s *state, i int) bool {
+	for j := range r.p.containers {
+		if s.c[i].run > 0 && r.isLeft(s, j, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// shownRunning reports whether a sync has begun with the newest instance of
+// container i running: until then it is not probed by a process of its own.
+func (r *reading) shownRunning(s *state, i int) bool {
+	spec := &r.p.containers[i]
+	return r.seenOf(s, i).probed != 0 && !spec.startup.network && !spec.readiness.network && !spec.liveness.network
 }
 
 // mayBeginAnew reports whether all containers may have been started anew since

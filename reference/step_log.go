@@ -224,7 +224,7 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 		s = s.clone()
 		s.c[i].after++
 	}
-	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.isRegular(i) || !c.first) {
+	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.isRegular(i) || !c.first) && !r.leftBehind(&s, i) {
 		return r.same(s), nil
 	}
 	states, d := r.instanceDone(s, i, n, ruleAfterSync)

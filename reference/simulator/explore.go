@@ -398,8 +398,8 @@ func (x *explorer) environment(s state, next func(state)) {
 			die(i.failed)
 		}
 		// Of TERM; of KILL, which may also come between the last line and the exit;
-		// or just so.
-		if i.term && (i.main != ended || x.o.KillGraceEnds) || x.o.Crashes {
+		// or just so, which shows as a missing last line.
+		if i.term && (i.main != ended || x.o.KillGraceEnds) || x.o.Crashes && i.main != ended {
 			die(true)
 		}
 		if x.o.Crashes {

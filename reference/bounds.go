@@ -486,6 +486,7 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 			// preStop hook that sleeps in the kubelet goes on.
 			asleep += spec.sleepStop
 		}
+		asleep += spec.sleepStart // so does a postStart hook
 		if spec.role != initContainer {
 			// The sync before the stop may still have been starting containers,
 			// and waited for their hooks.

@@ -28,7 +28,8 @@ type evidence struct {
 	// endsAnyTime: someone ends the Pod, and nothing says when.
 	endsAnyTime bool
 	// askedAll: a container was shown with an exit code for which one of its
-	// rules restarts all containers.
+	// rules restarts all containers, or it has such a rule, and a status shows that
+	// all were removed.
 	askedAll []bool
 	// ample: no grace period runs out.
 	ample bool
@@ -117,6 +118,8 @@ type gatherer struct {
 	failing [][3]int32
 	told    [][3]map[string]int32
 	events  int
+	// removedAll: a status shows that RestartAllContainers has removed a container.
+	removedAll bool
 	// spec is that of the latest update; patched and redefined count how often
 	// acts changed the definition of a container, and how often updates show
 	// that somebody did.
@@ -154,6 +157,7 @@ func (g *gatherer) evidence() evidence {
 	}
 	for c := range g.p.containers {
 		g.ev.changes[c] = max(g.patched[c], g.redefined[c])
+		g.ev.askedAll[c] = g.ev.askedAll[c] || g.removedAll && slices.ContainsFunc(g.p.containers[c].rules, restartsAll)
 		// One that its rules start again, and a probe does not, takes the Pod with
 		// it where nothing else is left to run: the next sync makes a new sandbox.
 		spec := &g.p.containers[c]
@@ -320,6 +324,7 @@ func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 	}
 	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
 		if !isEnd(end) {
+			g.removedAll = g.removedAll || end != nil && end.Reason == restartingAll
 			continue
 		}
 		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
@@ -432,6 +437,10 @@ func thrownAway(message string) bool {
 // RestartAllContainers removed (pkg/kubelet/kubelet_pods.go,
 // convertToAPIContainerStatuses).
 const restartingAll = "RestartingAllContainers"
+
+func restartsAll(r corev1.ContainerRestartRule) bool {
+	return r.Action == corev1.ContainerRestartRuleActionRestartAllContainers
+}
 
 // statusUnknown is that of the end of one of which nothing is known.
 const statusUnknown = "ContainerStatusUnknown"

@@ -134,7 +134,26 @@ func livesOf(p *plan, obs []observation) []lives {
 			}
 		}
 	}
+	for c := range all {
+		all[c].countBehind()
+	}
 	return all
+}
+
+// countBehind counts the numbers that follow one which wrote when an instance was
+// surely there: theirs are of later instances.
+func (l *lives) countBehind() {
+	for n, o := range l.last {
+		slack := time.Second + stampSlack
+		if o.log.Whole {
+			slack += time.Second
+		}
+		for k, at := range l.there {
+			if shown(at) && o.log.Time.After(at.Add(slack)) {
+				l.made = max(l.made, int(k)+1+l.highest-n)
+			}
+		}
+	}
 }
 
 // endOf is the newest instance that a status shows to have ended, with its end;

@@ -324,6 +324,9 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 		}
 	case "waiting":
 		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: reason}
+		if reason == "RestartingAllContainers" {
+			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reason}
+		}
 		if reason == "CrashLoopBackOff" || reason == "PostStartHookError" {
 			if cs.LastTerminationState.Terminated == nil {
 				cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}

@@ -91,20 +91,27 @@ func (r *reading) exitCode(i int, x *seen) int32 {
 	if last == 0 {
 		last = x.last
 	}
-	switch {
-	case len(all) == 1 && (!r.ev.newSandbox || last == 0):
-		return all[0].ExitCode
-	case last == 0:
+	if !r.ev.newSandbox || last == 0 {
+		if len(all) > 0 {
+			return all[len(all)-1].ExitCode
+		}
 		return x.mainCode
 	}
-	// In a new sandbox another instance may have that number.
-	at := r.written(int(last) - 1)
-	for _, end := range all {
-		if !at.Before(end.StartedAt.Time) && !at.After(end.FinishedAt.Add(time.Second+stampSlack)) {
-			return end.ExitCode
+	// In a new sandbox another instance may have that number. What several may have been
+	// shown with in one second is not known.
+	at, code, found := r.written(int(last)-1), x.mainCode, false
+	for _, all := range r.ev.exits[i] {
+		for _, end := range all {
+			if at.Before(end.StartedAt.Time) || at.After(end.FinishedAt.Add(time.Second+stampSlack)) {
+				continue
+			}
+			if found && end.ExitCode != code {
+				return x.mainCode
+			}
+			code, found = end.ExitCode, true
 		}
 	}
-	return x.mainCode
+	return code
 }
 
 // seenOf is what the lines have shown of the newest instance of container i in

@@ -309,7 +309,7 @@ func (s *story) preStopBeforeTerm() error {
 // at least a second has passed since the whole Pod began to be killed. Only
 // Pods are looked at whose sidecars are killed for no other reason.
 func (s *story) sidecarsLast() error {
-	if !s.calm() || s.resets() {
+	if !s.calm() || s.resets() || s.did(trace.ActPatch) {
 		return nil
 	}
 	for _, c := range s.pod.Init {
@@ -391,7 +391,10 @@ func (s *story) statusGoesOn() error {
 				return fmt.Errorf("line %d: %s runs again", n+2, cs.Name)
 			}
 			plain := init && !s.pod.Init[c].Sidecar
-			removed := cs.State.Waiting != nil && cs.State.Waiting.Reason == restartingAll                          // R73: shown as ready once more
+			// One that was removed, after RestartAllContainers or in a new sandbox, is shown as
+			// ready for as long as what is shown is taken over from before.
+			last := cs.LastTerminationState.Terminated
+			removed := cs.State.Waiting != nil && last != nil && (last.Reason == restartingAll || last.ExitCode == 0)
 			if plain && !removed && cs.Ready != (cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0) { // R36
 				return fmt.Errorf("line %d: init container %s has ready=%t", n+2, cs.Name, cs.Ready)
 			}

@@ -271,7 +271,14 @@ func (b *probe) probe(p *proc) result {
 	if x.code == 0 {
 		return success
 	}
-	k.event(b.c, "Warning", "Unhealthy", fmt.Sprintf("%s probe failed: %d", word, x.code))
+	message := fmt.Sprintf("%s probe failed: %d", word, x.code)
+	if k.pod.May.ForceDelete && k.rec.counts[eventKey{"Unhealthy", message, k.path(b.c)}] == nil {
+		// Nothing else may show it: it leaves no line where nobody answers, and a forced
+		// deletion no status.
+		k.rec.told(k.path(b.c), "Warning", "Unhealthy", message)
+		return failure
+	}
+	k.event(b.c, "Warning", "Unhealthy", message)
 	return failure
 }
 

@@ -491,6 +491,11 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 		}
 		r.dueFirst(&t, i, n)
 		after, before, by := r.free(t, i, n)
+		for j := range i {
+			if r.replacedFirst(&after, j, i) {
+				r.startDue(&after, j, n, ruleListedOrder)
+			}
+		}
 		if over, known := r.over(&after, i); known {
 			d = firstOf(d, deny(ruleNoStart, over))
 		} else {
@@ -508,6 +513,15 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 		return next, nil
 	}
 	return nil, d
+}
+
+// replacedFirst reports whether container j, listed before container i and killed
+// since a probe had failed, has been started again before what has waited for that
+// kill: the sync that kills it does so, the first time without a back-off.
+func (r *reading) replacedFirst(s *state, j, i int) bool {
+	c, spec := &s.c[j], &r.p.containers[j]
+	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.runs[j] > 0 && r.foreseeable(j) && r.foreseeable(i) &&
+		r.p.isRegular(j) && r.p.isRegular(i) && spec.policy == corev1.RestartPolicyAlways && len(spec.rules) == 0
 }
 
 // over is what shows that the Pod had come to its end before sidecar i could be
@@ -603,12 +617,7 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 			by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
 			possible = possible && last < since && !r.isDueFirst(&s, j, i, n)
 		}
-		// A hook that has written nothing runs all the same, from the start of its
-		// container on until it has returned.
-		since := x.hookFirst
-		if since == 0 && r.p.containers[j].postStart && r.ev.writes(j, trace.PostStart) {
-			since = x.first
-		}
+		since := r.hookSince(j, x)
 		if j == i || since == 0 || c.fresh || c.returned.known() || c.gone.known() {
 			continue
 		}
@@ -984,10 +993,20 @@ func (r *reading) hookDied(s *state, i, n int) bool {
 // had begun before an observation (index + 1).
 func (r *reading) quiet(s *state, i, n int, rule string, since int32) {
 	for j := range s.c {
-		if first := r.seenOf(s, j).hookFirst; j != i && first != 0 && first < since {
+		if first := r.hookSince(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
 			r.settle(s, j, n, rule)
 		}
 	}
+}
+
+// hookSince is the first line of an instance of container j that shows its postStart
+// hook to run, or to be over. One that has written nothing runs all the same, from
+// the start of its container on until it has returned.
+func (r *reading) hookSince(j int, x *seen) int32 {
+	if x.hookFirst == 0 && r.p.containers[j].postStart && r.ev.writes(j, trace.PostStart) {
+		return x.first
+	}
+	return x.hookFirst
 }
 
 // lostForGood reports whether a sandbox was lost that is not replaced: the sync that

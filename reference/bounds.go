@@ -475,8 +475,12 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 		return nil
 	}
 	var since int32
+	var busy time.Duration
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
+		if j != i {
+			busy += r.stoppedBySync(s, j)
+		}
 		if spec.role != initContainer {
 			// The sync before the stop may still have been starting containers,
 			// and waited for their hooks.
@@ -509,10 +513,28 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	if since == 0 || r.ev.endsAnyTime && !r.finished(s, i) {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > r.patient(patience)+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > busy+r.patient(patience)+r.slack(n) {
 		return because(deny(ruleSidecarPrompt, cause{since, ruleSidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.containers[i].name, wait)
 	}
 	return nil
+}
+
+// stoppedBySync is for how long a sync may have waited for the end of the newest
+// instance of container j, which it stops because its postStart hook or a probe has
+// failed: nothing else is stopped meanwhile.
+func (r *reading) stoppedBySync(s *state, j int) time.Duration {
+	spec, c, y := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
+	grace := int64(-1)
+	if c.kill == byHook || y.hookCode != 0 || y.hookEnd == 0 && r.ev.hookFailed[j] {
+		grace = r.p.grace
+	}
+	if c.kill == byProbe || r.probeFailed(s, j) {
+		grace = max(grace, orGrace(spec.liveness, 0), orGrace(spec.startup, 0))
+	}
+	if grace < 0 {
+		return 0
+	}
+	return max(time.Duration(grace)*time.Second, minimumGrace) + minimumGrace
 }
 
 // notProbed: a container that was restarted is probed like its instance before.

@@ -240,7 +240,7 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 func (r *reading) startedBehind(s *state, n int) bool {
 	for j := range r.p.inits {
 		c := &s.c[j]
-		if r.p.containers[j].role != sidecar || c.fresh || c.done.known() || !r.foreseeable(j) {
+		if r.p.containers[j].role != sidecar || c.fresh || c.done.known() || !r.neverKilled(j) {
 			continue
 		}
 		if now, d := r.sidecarStarted(c, r.seenOf(s, j), j, n); !now && d == nil {
@@ -637,7 +637,15 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 // was started before it: its hook, or its startup probe, would have shown it then.
 func (r *reading) awaited(s *state, i, j int) bool {
 	spec := &r.p.containers[i]
-	return spec.role == sidecar && j > i && s.c[j].first && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap
+	return spec.role == sidecar && j > i && s.c[j].first && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap && r.neverKilled(i)
+}
+
+// neverKilled reports whether no probe that fails has sidecar i killed once it has
+// come to its start: the sync that does so starts it again, and behind it what its
+// start had held back.
+func (r *reading) neverKilled(i int) bool {
+	spec := &r.p.containers[i]
+	return r.foreseeable(i) && !spec.liveness.declared && (!spec.startup.declared || !spec.startup.network && r.k.startupProbeStops())
 }
 
 // killed forces, where no kubelet was restarted meanwhile, that the containers other than i that a sync was stopping have

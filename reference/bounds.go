@@ -478,15 +478,13 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 		return nil
 	}
 	var since int32
-	var asleep time.Duration
+	var busy time.Duration
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
-		if spec.postStart && (y.hookEnd == 0 || y.hookCode != 0) || r.probeFailed(s, j) || r.changedBy(j, n) {
-			// One that a sync has begun to stop may have ended by itself meanwhile: a
-			// preStop hook that sleeps in the kubelet goes on.
-			asleep += spec.sleepStop
+		busy += spec.sleepStart // goes on though its container has ended
+		if j != i {
+			busy += r.stoppedBySync(s, j, n)
 		}
-		asleep += spec.sleepStart // so does a postStart hook
 		if spec.role != initContainer {
 			// The sync before the stop may still have been starting containers,
 			// and waited for their hooks.
@@ -519,10 +517,29 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	if since == 0 || r.ev.endsAnyTime && !r.finished(s, i) {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > asleep+r.patient(patience)+r.slack(n) {
+	if wait := r.between(int(since)-1, n); wait > busy+r.patient(patience)+r.slack(n) {
 		return because(deny(ruleSidecarPrompt, cause{since, ruleSidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.containers[i].name, wait)
 	}
 	return nil
+}
+
+// stoppedBySync is for how long a sync may have been stopping the newest instance of
+// container j by observation n, because its postStart hook or a probe has failed or
+// its definition has changed: nothing else is stopped meanwhile, even where the
+// container has ended and its preStop hook sleeps on.
+func (r *reading) stoppedBySync(s *state, j, n int) time.Duration {
+	spec, c, y := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
+	grace := int64(-1)
+	if c.kill == byHook || y.hookCode != 0 || y.hookEnd == 0 && r.ev.hookFailed[j] || r.changedBy(j, n) {
+		grace = r.p.grace
+	}
+	if c.kill == byProbe || r.probeFailed(s, j) {
+		grace = max(grace, orGrace(spec.liveness, 0), orGrace(spec.startup, 0))
+	}
+	if grace < 0 {
+		return 0
+	}
+	return max(time.Duration(grace)*time.Second, minimumGrace) + minimumGrace
 }
 
 // notProbed: a container that was restarted is probed like its instance before.

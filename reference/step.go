@@ -223,8 +223,17 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 		if d != nil {
 			return nil, d
 		}
+		held := r.startedBehind(&s, n)
 		for _, t := range states {
-			next = append(next, begun(t, i, run))
+			if t = begun(t, i, run); !held {
+				next = append(next, t)
+				continue
+			}
+			after, other := r.endSync(t, n, ruleSidecarStarted)
+			next, d = append(next, after...), firstOf(d, other)
+		}
+		if len(next) == 0 {
+			return nil, d
 		}
 	}
 	if s.c[i].late || r.mayBeLate(&s, i) || r.kubeletRestarted(n) {
@@ -244,6 +253,23 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 		return nil, deny(ruleListedOrder, s.synced)
 	}
 	return next, nil
+}
+
+// startedBehind reports whether a sidecar that has been started again, and not come
+// to its start by observation n, lets a regular container show only now: that was
+// started behind the instance before, so its sync had ended when the sidecar was
+// started again.
+func (r *reading) startedBehind(s *state, n int) bool {
+	for j := range r.p.inits {
+		c := &s.c[j]
+		if r.p.containers[j].role != sidecar || c.fresh || c.done.known() || !r.neverKilled(j) {
+			continue
+		}
+		if now, d := r.sidecarStarted(c, r.seenOf(s, j), j, n); !now && d == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // mayBeLate reports whether another sync than the first one of this round may
@@ -487,7 +513,16 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 		}
 		r.dueFirst(&t, i, n)
 		after, before, by := r.free(t, i, n)
-		next = append(next, again(after, cause{}))
+		for j := range i {
+			if r.replacedFirst(&after, j, i) {
+				r.startDue(&after, j, n, ruleListedOrder)
+			}
+		}
+		if over, known := r.over(&after, i); known {
+			d = firstOf(d, deny(ruleNoStart, over))
+		} else {
+			next = append(next, again(after, cause{}))
+		}
 		if before != nil {
 			t := again(*before, by)
 			if r.p.containers[i].postStart && r.ev.marks(i, trace.PostStart) && !r.ev.logGap && !r.cutOff(0, n) {
@@ -496,7 +531,39 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 			next = append(next, t)
 		}
 	}
-	return next, nil
+	if len(next) > 0 {
+		return next, nil
+	}
+	return nil, d
+}
+
+// replacedFirst reports whether container j, listed before container i and killed
+// since a probe had failed, has been started again before what has waited for that
+// kill: the sync that kills it does so, the first time without a back-off.
+func (r *reading) replacedFirst(s *state, j, i int) bool {
+	c, spec := &s.c[j], &r.p.containers[j]
+	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.runs[j] > 0 && r.foreseeable(j) && r.foreseeable(i) &&
+		r.p.isRegular(j) && r.p.isRegular(i) && spec.policy == corev1.RestartPolicyAlways && len(spec.rules) == 0
+}
+
+// over is what shows that the Pod had come to its end before sidecar i could be
+// started again: every regular container had died while it was started, and none is
+// started again. The next sync stops what is left.
+func (r *reading) over(s *state, i int) (cause, bool) {
+	if r.p.containers[i].role != sidecar || !r.foreseeable(i) {
+		return cause{}, false
+	}
+	var last cause
+	for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+		c, spec := &s.c[j], &r.p.containers[j]
+		if !c.dead || !r.foreseeable(j) || spec.policy != corev1.RestartPolicyNever || len(spec.rules) > 0 {
+			return cause{}, false
+		}
+		if c.gone.obs > last.obs {
+			last = c.gone
+		}
+	}
+	return last, last.known()
 }
 
 // isDueFirst reports whether container j, listed before container i, was due in
@@ -565,15 +632,14 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 	for j := range s.c {
 		c, x := &s.c[j], r.seenOf(&s, j)
 		if j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
+			since := c.killed.obs
+			if c.kill == byHook && x.first != 0 {
+				since = x.first // that is a part of its start
+			}
 			by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
-			possible = possible && last < c.killed.obs && !r.isDueFirst(&s, j, i, n)
+			possible = possible && last < since && !r.isDueFirst(&s, j, i, n)
 		}
-		// A hook that has written nothing runs all the same, from the start of its
-		// container on until it has returned.
-		since := x.hookFirst
-		if since == 0 && r.p.containers[j].postStart && r.ev.writes(j, trace.PostStart) {
-			since = x.first
-		}
+		since := r.hookSince(j, x)
 		if j == i || since == 0 || c.fresh || c.returned.known() || c.gone.known() {
 			continue
 		}
@@ -593,7 +659,15 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 // was started before it: its hook, or its startup probe, would have shown it then.
 func (r *reading) awaited(s *state, i, j int) bool {
 	spec := &r.p.containers[i]
-	return spec.role == sidecar && j > i && s.c[j].first && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap
+	return spec.role == sidecar && j > i && s.c[j].first && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap && r.neverKilled(i)
+}
+
+// neverKilled reports whether no probe that fails has sidecar i killed once it has
+// come to its start: the sync that does so starts it again, and behind it what its
+// start had held back.
+func (r *reading) neverKilled(i int) bool {
+	spec := &r.p.containers[i]
+	return r.foreseeable(i) && !spec.liveness.declared && (!spec.startup.declared || !spec.startup.network && r.k.startupProbeStops())
 }
 
 // killed forces, where no kubelet was restarted meanwhile, that the containers other than i that a sync was stopping have
@@ -733,7 +807,8 @@ func (r *reading) startLeft(s *state, i, n int, rule string) {
 // isLeft reports whether container j is one of these.
 func (r *reading) isLeft(s *state, j, i int) bool {
 	c := &s.c[j]
-	due := c.prompt && c.run == 1 && !c.returned.known() || r.diedStarting(s, j)
+	starts := !c.returned.known() || c.kill == byHook && !c.gone.known()
+	due := c.prompt && c.run == 1 && starts || r.diedStarting(s, j)
 	return due && j != i && r.p.isRegular(i) && r.foreseeable(j) && r.foreseeable(i)
 }
 
@@ -948,10 +1023,20 @@ func (r *reading) hookDied(s *state, i, n int) bool {
 // had begun before an observation (index + 1).
 func (r *reading) quiet(s *state, i, n int, rule string, since int32) {
 	for j := range s.c {
-		if first := r.seenOf(s, j).hookFirst; j != i && first != 0 && first < since {
+		if first := r.hookSince(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
 			r.settle(s, j, n, rule)
 		}
 	}
+}
+
+// hookSince is the first line of an instance of container j that shows its postStart
+// hook to run, or to be over. One that has written nothing runs all the same, from
+// the start of its container on until it has returned.
+func (r *reading) hookSince(j int, x *seen) int32 {
+	if x.hookFirst == 0 && r.p.containers[j].postStart && r.ev.writes(j, trace.PostStart) {
+		return x.first
+	}
+	return x.hookFirst
 }
 
 // lostForGood reports whether a sandbox was lost that is not replaced: the sync that

@@ -518,11 +518,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 				r.startDue(&after, j, n, ruleListedOrder)
 			}
 		}
-		if over, known := r.over(&after, i); known {
-			d = firstOf(d, deny(ruleNoStart, over))
-		} else {
-			next = append(next, again(after, cause{}))
-		}
+		next = append(next, again(after, cause{}))
 		if before != nil {
 			t := again(*before, by)
 			if r.p.containers[i].postStart && r.ev.marks(i, trace.PostStart) && !r.ev.logGap && !r.cutOff(0, n) {
@@ -531,10 +527,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 			next = append(next, t)
 		}
 	}
-	if len(next) > 0 {
-		return next, nil
-	}
-	return nil, d
+	return next, nil
 }
 
 // replacedFirst reports whether container j, listed before container i and killed
@@ -544,26 +537,6 @@ func (r *reading) replacedFirst(s *state, j, i int) bool {
 	c, spec := &s.c[j], &r.p.containers[j]
 	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.runs[j] > 0 && r.foreseeable(j) && r.foreseeable(i) &&
 		r.p.isRegular(j) && r.p.isRegular(i) && spec.policy == corev1.RestartPolicyAlways && len(spec.rules) == 0
-}
-
-// over is what shows that the Pod had come to its end before sidecar i could be
-// started again: every regular container had died while it was started, and none is
-// started again. The next sync stops what is left.
-func (r *reading) over(s *state, i int) (cause, bool) {
-	if r.p.containers[i].role != sidecar || !r.foreseeable(i) {
-		return cause{}, false
-	}
-	var last cause
-	for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
-		c, spec := &s.c[j], &r.p.containers[j]
-		if !c.dead || !r.foreseeable(j) || spec.policy != corev1.RestartPolicyNever || len(spec.rules) > 0 {
-			return cause{}, false
-		}
-		if c.gone.obs > last.obs {
-			last = c.gone
-		}
-	}
-	return last, last.known()
 }
 
 // isDueFirst reports whether container j, listed before container i, was due in

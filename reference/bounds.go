@@ -565,6 +565,9 @@ func (r *reading) notProbed(s *state, i, n int) *denial {
 	since := x.first
 	for j := range s.c {
 		y := r.seenOf(s, j)
+		if !s.c[j].fresh {
+			due += r.p.containers[j].sleepStart // it sleeps on though its container has ended
+		}
 		switch {
 		case !r.p.containers[j].postStart || s.c[j].fresh:
 		case y.hookEnd == 0 && !s.c[j].gone.known():

@@ -1027,7 +1027,7 @@ func (r *reading) lostBefore(obs int32) bool {
 // endAsked reports whether by observation n anything but its containers may have
 // ended the Pod. Where nothing is started again, a lost sandbox does.
 func (r *reading) endAsked(n int) bool {
-	return r.ev.endsAnyTime || r.lostForGood() || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
+	return r.ev.endsAnyTime || r.lostBefore(int32(n)+1) || slices.ContainsFunc(r.ev.ends, func(x int32) bool { return int(x) <= n+1 })
 }
 
 // undone is the state in which a new kubelet finds a Pod that the one before it

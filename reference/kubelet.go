@@ -127,6 +127,12 @@ func (k Kubelet) killsInParallel() bool { return k.since(38) }
 // computeInitContainerActions).
 func (k Kubelet) replacesSidecars() bool { return k.since(32) }
 
+// endsBeforeSidecars: a Pod of which every regular container has exited counts as
+// initialized, so that no sidecar is started again in it; up to 1.36 only once the
+// last of its init containers has ended, or the last of its sidecars runs
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions).
+func (k Kubelet) endsBeforeSidecars() bool { return k.since(37) }
+
 // remembers: a kubelet that is restarted takes over what containers were shown
 // as; up to 1.34, or with the gate on, all that have probes are not ready or not
 // started until they have been probed again (pkg/kubelet/prober/prober_manager.go,

@@ -518,7 +518,11 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 				r.startDue(&after, j, n, ruleListedOrder)
 			}
 		}
-		next = append(next, again(after, cause{}))
+		if over, known := r.over(&after, i); known {
+			d = firstOf(d, deny(ruleNoStart, over))
+		} else {
+			next = append(next, again(after, cause{}))
+		}
 		if before != nil {
 			t := again(*before, by)
 			if r.p.containers[i].postStart && r.ev.marks(i, trace.PostStart) && !r.ev.logGap && !r.cutOff(0, n) {
@@ -527,7 +531,10 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 			next = append(next, t)
 		}
 	}
-	return next, nil
+	if len(next) > 0 {
+		return next, nil
+	}
+	return nil, d
 }
 
 // replacedFirst reports whether container j, listed before container i and killed
@@ -537,6 +544,35 @@ func (r *reading) replacedFirst(s *state, j, i int) bool {
 	c, spec := &s.c[j], &r.p.containers[j]
 	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.runs[j] > 0 && r.foreseeable(j) && r.foreseeable(i) &&
 		r.p.isRegular(j) && r.p.isRegular(i) && spec.policy == corev1.RestartPolicyAlways && len(spec.rules) == 0
+}
+
+// over is what shows that the Pod had come to its end before sidecar i could be
+// started again: every regular container was dead when the sync that started it
+// ended, before the instance of the sidecar was, and none is started again. The next
+// sync stops what is left. Up to 1.36 it does so only if what init container or
+// sidecar is listed last has run: where that is a sidecar that has exited, it, and
+// those before it, are started again first.
+func (r *reading) over(s *state, i int) (cause, bool) {
+	if r.p.containers[i].role != sidecar || !r.foreseeable(i) {
+		return cause{}, false
+	}
+	if !r.k.endsBeforeSidecars() && r.p.containers[r.p.inits-1].role == sidecar {
+		return cause{}, false
+	}
+	var last cause
+	for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+		c, x, spec := &s.c[j], r.seenOf(s, j), &r.p.containers[j]
+		if !c.dead || !r.foreseeable(j) || spec.policy != corev1.RestartPolicyNever || len(spec.rules) > 0 {
+			return cause{}, false
+		}
+		if x.first == 0 || x.first > r.seenOf(s, i).last {
+			return cause{}, false // the sidecar may have been started again before that
+		}
+		if c.gone.obs > last.obs {
+			last = c.gone
+		}
+	}
+	return last, last.known()
 }
 
 // isDueFirst reports whether container j, listed before container i, was due in
@@ -818,9 +854,12 @@ func (r *reading) mayBeginAnew(s *state) bool {
 }
 
 // sandboxLost reports whether the sandbox may have been replaced since the
-// last time.
+// last time. Where nothing is started again it is not, and all is stopped; but what
+// is stopped then may exit with a code for which it asks for all to be restarted
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
 func (r *reading) sandboxLost(s *state) bool {
-	return r.ev.newSandbox && r.p.policy != corev1.RestartPolicyNever && !s.ending.known()
+	replaced := r.p.policy != corev1.RestartPolicyNever || r.p.gates[gateRestartAll] != ""
+	return r.ev.newSandbox && replaced && !s.ending.known()
 }
 
 // asksForAll reports whether a container has exited with a code for which one

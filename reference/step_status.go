@@ -268,7 +268,7 @@ func (r *reading) killedTooSoon(s *state, i int, cs *corev1.ContainerStatus, n i
 			return nil // one that outlasts the grace period is not waited for
 		}
 		since = r.written(int(before) - 1)
-	case before == 0 && len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.probeFailed[i] && !r.ev.hookFailed[i] && x.failing == 0:
+	case before == 0 && s.c[i].kill == byEnding && len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.probeFailed[i] && !r.ev.hookFailed[i] && x.failing == 0:
 		before = r.ev.ends[0]
 		since = r.ob(int(before) - 1).entry.At
 		if r.finished(s, i) {

@@ -166,6 +166,7 @@ func TestAgreesOnLongerLives(t *testing.T) {
 		{always, "sidecar x hook!, b hook"},
 		{always, "sidecar x hook, sidecar y hook, b"},
 		{always, "sidecar x hook, init i, b hook"},
+		{never, "sidecar x hook readiness, b hook"},
 		{never, "sidecar x hook, sidecar y hook, b"},
 	} {
 		t.Run(string(tt.policy)+" "+tt.pod, func(t *testing.T) {

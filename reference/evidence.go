@@ -159,10 +159,12 @@ func (g *gatherer) evidence() evidence {
 		g.ev.changes[c] = max(g.patched[c], g.redefined[c])
 		g.ev.askedAll[c] = g.ev.askedAll[c] || g.removedAll && slices.ContainsFunc(g.p.containers[c].rules, restartsAll)
 		// One that its rules start again, and a probe does not, takes the Pod with
-		// it where nothing else is left to run: the next sync makes a new sandbox.
+		// it where nothing else is left to run: the next sync makes a new sandbox, in a
+		// Pod in which nothing else is started again only if all are to be.
 		spec := &g.p.containers[c]
 		failed := g.ev.probeFailed[c] || g.failing[c][rowOf(trace.LivenessProbe)]+g.failing[c][rowOf(trace.StartupProbe)] > 0
-		if g.p.isRegular(c) && failed && len(spec.rules) > 0 && spec.policy == corev1.RestartPolicyNever && g.p.policy != corev1.RestartPolicyNever {
+		again := len(spec.rules) > 0 && g.p.policy != corev1.RestartPolicyNever || slices.ContainsFunc(spec.rules, restartsAll)
+		if g.p.isRegular(c) && failed && again && spec.policy == corev1.RestartPolicyNever {
 			g.ev.newSandbox = true
 		}
 	}

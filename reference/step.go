@@ -137,9 +137,12 @@ func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
 	}
 	var next []state
 	var d *denial
-	if c.fresh {
+	switch lost := r.leftSandbox(&s); {
+	case lost.known() && (c.kill == bySandbox || r.seenOf(&s, i).last >= lost.obs):
+		d = deny(ruleNoStart, lost)
+	case c.fresh:
 		next, d = r.unseenFirst(s.clone(), i, run, n)
-	} else {
+	default:
 		next, d = r.restart(s, i, run, n)
 	}
 	if r.mayBeginAnew(&s) {
@@ -721,12 +724,19 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	case r.replaced(s, i, run, n):
 	case spec.policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
-	case spec.policy == corev1.RestartPolicyOnFailure && exited && code == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i]:
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && code == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i] && !r.killedAtLast(i, x):
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})
 	}
 	return nil
+}
+
+// killedAtLast reports whether instance x of container i may have been killed between
+// its last line and its exit, because its postStart hook had died without a line: no
+// status shows its exit code.
+func (r *reading) killedAtLast(i int, x *seen) bool {
+	return r.p.containers[i].postStart && x.hookEnd == 0 && (r.logOnly || r.ev.hookFailed[i]) && len(r.ev.exits[i][x.run]) == 0
 }
 
 // replaced reports whether the kubelet may have started instance run of
@@ -860,6 +870,18 @@ func (r *reading) mayBeginAnew(s *state) bool {
 func (r *reading) sandboxLost(s *state) bool {
 	replaced := r.p.policy != corev1.RestartPolicyNever || r.p.gates[gateRestartAll] != ""
 	return r.ev.newSandbox && replaced && !s.ending.known()
+}
+
+// leftSandbox is what shows that a sandbox which is lost for good has all containers
+// stopped: none is started again in it.
+func (r *reading) leftSandbox(s *state) cause {
+	var first cause
+	for j := range s.c {
+		if c := &s.c[j]; c.kill == bySandbox && r.p.policy == corev1.RestartPolicyNever && (!first.known() || c.killed.obs < first.obs) {
+			first = cause{c.killed.obs, ruleNoStart}
+		}
+	}
+	return first
 }
 
 // asksForAll reports whether a container has exited with a code for which one

@@ -1,0 +1,384 @@
+package reference
+
+import (
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// start is the hidden step to instance run of container i, forced by
+// observation n. It returns every way to get there.
+func (r *reading) start(s state, i int, run int32, n int) ([]state, *denial) {
+	s = r.undone(s, n)
+	c := &s.c[i]
+	if s.ending.known() && (c.kill == byEnding || c.fresh && c.gone.known() || r.seenOf(&s, i).last >= s.ending.obs) {
+		// Otherwise it was started before, and its first line came late.
+		return nil, deny(ruleNoStart, s.ending)
+	}
+	if s.ending.known() && c.fresh && i < r.p.inits {
+		// The one before it had to end before the Pod did.
+		for j := range i {
+			if x := r.seenOf(&s, j); r.p.containers[j].role == initContainer && (!s.c[j].done.known() || s.c[j].done.obs > s.ending.obs) && (x.mainEnd == 0 || x.mainEnd > s.ending.obs) {
+				return nil, deny(ruleNoStart, s.ending)
+			}
+		}
+	}
+	var next []state
+	var d *denial
+	switch lost := r.leftSandbox(&s); {
+	case lost.known() && (c.kill == bySandbox || r.seenOf(&s, i).last >= lost.obs):
+		d = deny(ruleNoStart, lost)
+	case c.fresh:
+		next, d = r.unseenFirst(s.clone(), i, run, n)
+	default:
+		next, d = r.restart(s, i, run, n)
+	}
+	if r.mayBeginAnew(&s) {
+		more, other := r.unseenFirst(r.beginAnew(s, n), i, run, n)
+		next = append(next, more...)
+		if d == nil {
+			d = other
+		}
+	}
+	if len(next) == 0 {
+		return nil, d
+	}
+	if s.ending.known() {
+		for a := range next {
+			r.settle(&next[a], i, n, ruleTermAfterSync)
+			r.hadStopped(&next[a], i)
+		}
+	}
+	return next, nil
+}
+
+// hadStopped: a container that shows only after a sidecar before it got TERM
+// with grace left had stopped by then.
+func (r *reading) hadStopped(s *state, i int) {
+	rule := ruleSidecarsReverse
+	if i >= r.p.inits {
+		rule = ruleSidecarsLast
+	}
+	for j := range min(i, r.p.inits) {
+		x := r.seenOf(s, j)
+		if c := &s.c[i]; r.p.containers[j].role == sidecar && r.waitsFor(s, j, i) && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, int(x.term)-1) {
+			c.gone = cause{x.term, rule}
+		}
+	}
+}
+
+// unseenFirst starts instance run of container i in a round in which none was
+// started before. If it is not the next one, that was started, and the one that
+// was seen is a restart of it. The state is the caller's own.
+func (r *reading) unseenFirst(s state, i int, run int32, n int) ([]state, *denial) {
+	// The runs that the kubelet counts go on where a new round begins; a log
+	// that begins in the middle of a round may have any.
+	first, again := s.c[i].run+1, s.clone()
+	states, d := r.firstStart(s, i, min(first, run), n)
+	if run <= first {
+		return states, d
+	}
+	var next []state
+	for _, t := range states {
+		more, other := r.restart(t, i, run, n)
+		next, d = append(next, more...), firstOf(d, other)
+	}
+	if s.anew {
+		// Or those before it were of the round before, and left no line.
+		more, other := r.firstStart(again, i, run, n)
+		next, d = append(next, more...), firstOf(d, other)
+	}
+	return next, d
+}
+
+// firstStart starts container i for the first time in this round. The state is
+// the caller's own.
+func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial) {
+	if c := &s.c[i]; c.gone.known() {
+		return nil, deny(c.gone.rule, c.gone)
+	}
+	var next []state
+	switch {
+	case r.p.containers[i].role == ephemeral:
+		after, _, _ := r.free(s, i, n)
+		return []state{begun(after, i, run)}, nil
+	case i < r.p.inits:
+		states, d := r.initialize(s, i, n)
+		for _, t := range states {
+			next = append(next, begun(t, i, run))
+		}
+		return next, d
+	}
+	if !s.c[i].late && !s.synced.known() {
+		states, d := r.reach(s.clone(), i, n)
+		if d != nil {
+			return nil, d
+		}
+		held := r.startedBehind(&s, n)
+		for _, t := range states {
+			if t = begun(t, i, run); !held {
+				next = append(next, t)
+				continue
+			}
+			after, other := r.endSync(t, n, ruleSidecarStarted)
+			next, d = append(next, after...), firstOf(d, other)
+		}
+		if len(next) == 0 {
+			return nil, d
+		}
+	}
+	if s.c[i].late || r.mayBeLate(&s, i) || r.kubeletRestarted(n) {
+		// The first start failed, was cut off, or had to wait; a later sync,
+		// which begins when the first one has ended, starts it.
+		t := s.clone()
+		t.c[i].late = true
+		states, d := r.endSync(t, n, ruleRestartSerial)
+		if d != nil && len(next) == 0 {
+			return nil, d
+		}
+		for _, t := range states {
+			next = append(next, begun(t, i, run))
+		}
+	}
+	if len(next) == 0 {
+		return nil, deny(ruleListedOrder, s.synced)
+	}
+	return next, nil
+}
+
+// startedBehind reports whether a sidecar that has been started again, and not come
+// to its start by observation n, lets a regular container show only now: that was
+// started behind the instance before, so its sync had ended when the sidecar was
+// started again.
+func (r *reading) startedBehind(s *state, n int) bool {
+	for j := range r.p.inits {
+		c := &s.c[j]
+		if r.p.containers[j].role != sidecar || c.fresh || c.done.known() || !r.neverKilled(j) {
+			continue
+		}
+		if now, d := r.sidecarStarted(c, r.seenOf(s, j), j, n); !now && d == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeLate reports whether another sync than the first one of this round may
+// start container i: its start failed, or its back-off goes on in a new sandbox.
+func (r *reading) mayBeLate(s *state, i int) bool {
+	return r.ev.startFailed[i] || s.anew && r.ev.newSandbox && r.ev.runs[i] >= 2
+}
+
+// begun has instance run of container i started, the first of this round.
+func begun(s state, i int, run int32) state {
+	c := &s.c[i]
+	c.run, c.fresh, c.first = run, false, true
+	return s
+}
+
+// initialize takes the Pod to where what is listed behind its first k init
+// containers and sidecars may start: each of these has exited with 0, or has
+// been started. The state is the caller's own.
+func (r *reading) initialize(s state, k, n int) ([]state, *denial) {
+	k = min(k, r.p.inits)
+	for j := range k {
+		c, x, spec := &s.c[j], r.seenOf(&s, j), &r.p.containers[j]
+		if c.done.known() {
+			continue
+		}
+		fresh := c.fresh
+		if fresh {
+			// It has run without a line so far, and, if it is no sidecar, ended.
+			if c.gone.known() {
+				return nil, deny(c.gone.rule, c.gone)
+			}
+			s, x = begun(s, j, c.run+1), &unseen
+			c = &s.c[j]
+		}
+		if spec.role == sidecar {
+			now, d := r.sidecarStarted(c, x, j, n)
+			if d != nil {
+				return nil, d
+			}
+			c.done = at(n, ruleSidecarStarted)
+			if now {
+				r.settle(&s, j, n, ruleSidecarStarted)
+			}
+			continue
+		}
+		rule := ruleInitSerial
+		if k == r.p.inits {
+			rule = ruleInitFirst
+		}
+		switch {
+		case r.ev.logGap:
+		case x.mainEnd != 0 && x.mainCode != 0:
+			return nil, deny(ruleInitFailure, cause{x.mainEnd, ruleInitFailure})
+		case x.mainEnd == 0 && x.mainBegin != 0:
+			return nil, because(deny(rule, cause{x.mainBegin, rule}), "init container %s has begun and not ended", spec.name)
+		case x.mainEnd == 0 && r.ev.marks(j, trace.Main):
+			return nil, because(deny(rule), "init container %s writes the end of its main process, and has not done so", spec.name)
+		case x.mainEnd != 0:
+			rule = ruleInitOnce
+		}
+		c.done, c.gone = at(n, rule), at(n, rule)
+		if x.mainEnd != 0 {
+			c.gone = cause{x.mainEnd, ruleInitOnce}
+		}
+	}
+	return []state{s}, nil
+}
+
+// sidecarStarted reports why sidecar j cannot have been started by now: its
+// hook failed or still runs, or its startup probe has not succeeded. It tells
+// whether the newest instance has been started; an earlier one of this round
+// may have been, whatever has become of it.
+func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why *denial) {
+	spec := &r.p.containers[j]
+	if r.ev.logGap {
+		return true, nil
+	}
+	var first *denial
+	for k, x := range append([]seen{*x}, r.h[j].runs...) {
+		switch {
+		case k > 0 && (x.run > c.run || x.run <= c.before):
+			continue // of later, or of another round
+		case x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n):
+			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
+		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)) && !r.cutOff(x.hookBegin, n):
+			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has not ended", spec.name))
+		case spec.startup.declared && r.ev.writes(j, trace.StartupProbe) && x.started == 0:
+			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.last, ruleSidecarStarted}), "no startup probe of sidecar %s has succeeded by then", spec.name))
+		default:
+			return k == 0, nil
+		}
+	}
+	return false, first
+}
+
+// settle forces that the postStart hook of the newest instance of container j
+// has returned. One that logged its begin and no end died instead: with its
+// container, or with the kubelet, or the container is stopped because of it.
+func (r *reading) settle(s *state, j, n int, rule string) {
+	c := &s.c[j]
+	if c.kill == byHook && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
+		c.gone, c.dead = at(n, rule), true // the kill is part of the start, and waited for
+	}
+	if c.returned.known() || c.fresh {
+		return
+	}
+	x := r.seenOf(s, j)
+	c.returned = at(n, rule)
+	failed := x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n)
+	if !r.p.containers[j].postStart || x.hookEnd != 0 && !failed || r.ev.logGap || r.cutOff(x.hookBegin, n) {
+		return
+	}
+	if failed || x.hookBegin != 0 || r.ev.marks(j, trace.PostStart) {
+		c.dead = true
+		if !c.gone.known() {
+			c.gone = at(n, rule)
+		}
+	}
+}
+
+// reach takes the start sync to where it starts container i: the Pod is
+// initialized, and every regular container listed before it has been started
+// and its postStart hook has returned, unless its start failed.
+func (r *reading) reach(s state, i, n int) ([]state, *denial) {
+	return r.pass(s, i, n, r.passRule)
+}
+
+// pass takes the start sync past the regular containers before container i;
+// see reach. In one branch for each whose start may have failed, it is left to
+// a later sync. The state is the caller's own.
+func (r *reading) pass(s state, i, n int, rule func(int) string) ([]state, *denial) {
+	states, d := r.initialize(s, r.p.inits, n)
+	if d != nil {
+		return nil, d
+	}
+	for j := r.p.inits; j < i; j++ {
+		if c := &states[0].c[j]; c.late || !c.fresh && !c.first {
+			continue
+		}
+		for a := range states {
+			c := &states[a].c[j]
+			if c.fresh && r.mayBeLate(&states[a], j) {
+				t := states[a].clone()
+				t.c[j].late = true
+				states = append(states, t)
+			}
+			if c.fresh {
+				states[a] = begun(states[a], j, c.run+1)
+			}
+			r.settle(&states[a], j, n, rule(j))
+		}
+	}
+	return states, nil
+}
+
+// passRule is the rule by which a later start shows that container j is done
+// with its own.
+func (r *reading) passRule(j int) string {
+	if r.p.containers[j].postStart {
+		return ruleBlocksNext
+	}
+	return ruleListedOrder
+}
+
+// endSync takes the start sync to its end: every regular container has been
+// started and every hook has returned, by the given rule; see pass.
+func (r *reading) endSync(s state, n int, rule string) ([]state, *denial) {
+	if s.synced.known() {
+		return []state{s.clone()}, nil
+	}
+	states, d := r.pass(s.clone(), r.p.inits+r.p.regulars, n, func(int) string { return rule })
+	for a := range states {
+		states[a].synced = at(n, rule)
+	}
+	if d == nil && r.kubeletRestarted(n) {
+		// Or the kubelet was stopped in the middle of it, and another sync
+		// starts what was left.
+		if more, _ := r.initialize(s.clone(), r.p.inits, n); more != nil {
+			t := more[0]
+			for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+				t.c[j].late = t.c[j].late || t.c[j].fresh
+				r.settle(&t, j, n, rule)
+			}
+			t.synced = at(n, rule)
+			states = append(states, t)
+		}
+	}
+	return states, d
+}
+
+// instanceDone forces the end of the sync that started the newest instance of
+// container i.
+func (r *reading) instanceDone(s state, i, n int, rule string) ([]state, *denial) {
+	if c := &s.c[i]; r.p.isRegular(i) && !c.late && (c.fresh || c.first) {
+		return r.endSync(s, n, rule)
+	}
+	t := s.clone()
+	r.settle(&t, i, n, rule)
+	if c := &t.c[i]; c.run > 0 {
+		r.startLeft(&t, i, n, rule)
+	}
+	return []state{t}, nil
+}
+
+// quiet forces that no postStart hook of a container other than i is running that
+// had begun before an observation (index + 1).
+func (r *reading) quiet(s *state, i, n int, rule string, since int32) {
+	for j := range s.c {
+		if first := r.hookSince(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
+			r.settle(s, j, n, rule)
+		}
+	}
+}
+
+// hookSince is the first line of an instance of container j that shows its postStart
+// hook to run, or to be over. One that has written nothing runs all the same, from
+// the start of its container on until it has returned.
+func (r *reading) hookSince(j int, x *seen) int32 {
+	if x.hookFirst == 0 && r.p.containers[j].postStart && r.ev.writes(j, trace.PostStart) {
+		return x.first
+	}
+	return x.hookFirst
+}

@@ -261,14 +261,18 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 // startedBehind reports whether a sidecar that has been started again, and not come
 // to its start by observation n, lets a regular container show only now: that was
 // started behind the instance before, so its sync had ended when the sidecar was
-// started again.
+// started again. A sidecar behind which others had come to their start is started
+// again by the sync that starts the regular containers, which waits for its hook
+// alone.
 func (r *reading) startedBehind(s *state, n int) bool {
 	for j := range r.p.inits {
 		c := &s.c[j]
 		if r.p.containers[j].role != sidecar || c.fresh || c.done.known() || !r.neverKilled(j) {
 			continue
 		}
-		if now, d := r.sidecarStarted(c, r.seenOf(s, j), j, n); !now && d == nil {
+		x := r.seenOf(s, j)
+		waits := j == r.p.inits-1 || r.p.containers[j].postStart && x.hookEnd == 0 && r.ev.marks(j, trace.PostStart)
+		if now, d := r.sidecarStarted(c, x, j, n); waits && !now && d == nil {
 			return true
 		}
 	}
@@ -668,10 +672,12 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 
 // awaited reports whether container j, which has been started for the first time
 // in this round, waited for the instance of sidecar i that shows only now, if that
-// was started before it: its hook, or its startup probe, would have shown it then.
+// was started before it: its startup probe would have shown it then. What is listed
+// behind a sidecar waits for it only until it has begun itself
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions).
 func (r *reading) awaited(s *state, i, j int) bool {
 	spec := &r.p.containers[i]
-	return spec.role == sidecar && j > i && s.c[j].first && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap && r.neverKilled(i)
+	return spec.role == sidecar && i == r.p.inits-1 && j > i && s.c[j].first && !s.c[j].late && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap && r.neverKilled(i)
 }
 
 // neverKilled reports whether no probe that fails has sidecar i killed once it has

@@ -154,10 +154,12 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 
 // awaited reports whether container j, which has been started for the first time
 // in this round, waited for the instance of sidecar i that shows only now, if that
-// was started before it: its hook, or its startup probe, would have shown it then.
+// was started before it: its startup probe would have shown it then. What is listed
+// behind a sidecar waits for it only until it has begun itself
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions).
 func (r *reading) awaited(s *state, i, j int) bool {
 	spec := &r.p.containers[i]
-	return spec.role == sidecar && j > i && s.c[j].first && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap && r.neverKilled(i)
+	return spec.role == sidecar && i == r.p.inits-1 && j > i && s.c[j].first && !s.c[j].late && spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !r.ev.logGap && r.neverKilled(i)
 }
 
 // neverKilled reports whether no probe that fails has sidecar i killed once it has

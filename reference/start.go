@@ -147,14 +147,18 @@ func (r *reading) firstStart(s state, i int, run int32, n int) ([]state, *denial
 // startedBehind reports whether a sidecar that has been started again, and not come
 // to its start by observation n, lets a regular container show only now: that was
 // started behind the instance before, so its sync had ended when the sidecar was
-// started again.
+// started again. A sidecar behind which others had come to their start is started
+// again by the sync that starts the regular containers, which waits for its hook
+// alone.
 func (r *reading) startedBehind(s *state, n int) bool {
 	for j := range r.p.inits {
 		c := &s.c[j]
 		if r.p.containers[j].role != sidecar || c.fresh || c.done.known() || !r.neverKilled(j) {
 			continue
 		}
-		if now, d := r.sidecarStarted(c, r.seenOf(s, j), j, n); !now && d == nil {
+		x := r.seenOf(s, j)
+		waits := j == r.p.inits-1 || r.p.containers[j].postStart && x.hookEnd == 0 && r.ev.marks(j, trace.PostStart)
+		if now, d := r.sidecarStarted(c, x, j, n); waits && !now && d == nil {
 			return true
 		}
 	}

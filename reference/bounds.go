@@ -493,6 +493,14 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 			}
 			since = max(since, y.first, y.hookEnd)
 		}
+		if again := spec.role == sidecar && s.c[j].run > 0 && spec.startup.declared; again && j == r.p.inits-1 && !r.k.endsBeforeSidecars() {
+			// It may have been started again when nothing else was left to run, and has
+			// come to its start then before anything is stopped.
+			if y.started == 0 {
+				return nil
+			}
+			since = max(since, y.started)
+		}
 		if spec.preStop {
 			// A hook that logs no end may run for longer than is seen.
 			if y.preStopEnd == 0 && (j == i || y.mainEnd == 0 || y.preStop != 0 || y.term != 0) {

@@ -163,6 +163,8 @@ func (g *gatherer) evidence() evidence {
 		// Pod in which nothing else is started again only if all are to be.
 		spec := &g.p.containers[c]
 		failed := g.ev.probeFailed[c] || g.failing[c][rowOf(trace.LivenessProbe)]+g.failing[c][rowOf(trace.StartupProbe)] > 0
+		unanswered := spec.liveness.network || spec.startup.network // leaves no line
+		failed = failed || unanswered && g.p.policy == corev1.RestartPolicyNever
 		again := len(spec.rules) > 0 && g.p.policy != corev1.RestartPolicyNever || slices.ContainsFunc(spec.rules, restartsAll)
 		if g.p.isRegular(c) && failed && again && spec.policy == corev1.RestartPolicyNever {
 			g.ev.newSandbox = true

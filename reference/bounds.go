@@ -348,11 +348,11 @@ func (r *reading) endedByItself(s *state, i, n int, deleted bool) (last time.Tim
 		return time.Time{}, true
 	}
 	if j := r.failedInit(s); j >= 0 {
-		end := r.seenOf(s, j).mainEnd
-		if end == 0 {
-			return time.Time{}, false
+		x := r.seenOf(s, j)
+		if x.mainEnd == 0 || x.mainCode == 0 {
+			return time.Time{}, false // it wrote nothing of its end
 		}
-		return r.written(int(end) - 1), true
+		return r.written(int(x.mainEnd) - 1), true
 	}
 	begun := r.stopBegun(r.seenOf(s, i))
 	if begun == 0 {

@@ -71,7 +71,7 @@ func (r *reading) asked(s *state) (cause, bool) {
 		rule, ok := ruleMatches(spec.rules, r.exitCode(i, x))
 		// A main process that logs no end may have exited with any code; one
 		// that died before it could has the code that a status shows.
-		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && restartsAll(rule) {
 			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}

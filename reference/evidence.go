@@ -331,7 +331,7 @@ func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 			g.removedAll = g.removedAll || end != nil && end.Reason == restartingAll
 			continue
 		}
-		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && restartsAll(rule) {
 			ev.askedAll[c] = true
 		}
 	}

@@ -180,7 +180,7 @@ func (p *plan) add(c corev1.Container, r role, at string) []string {
 		p.gates[gateRestartRules] = at + ".restartPolicy"
 	}
 	for _, rule := range c.RestartPolicyRules {
-		if rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+		if restartsAll(rule) {
 			p.gates[gateRestartAll] = at + ".restartPolicyRules"
 		}
 	}

@@ -37,20 +37,11 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if err != nil {
 		return broken(t, err)
 	}
-	for i, sure := range readings(renumber(p, obs)) {
-		if i > 0 {
-			renumber(p, obs, sure...)
-		}
-		again := check(k, p, obs, t.LogOnly)
-		if i == 0 || again.Outcome == 0 {
-			v = again
-		}
-		if again.Outcome != Violation && again.Outcome != Known {
-			break
-		}
-	}
-	if v.Outcome != 0 {
-		return v
+	switch r, n, d := settle(k, p, obs, t.LogOnly); {
+	case d != nil:
+		return r.refuse(n, &obs[n], d)
+	case n < len(obs):
+		return tooMany(n, obs[n].entry.Line)
 	}
 	for i := range t.Entries {
 		if g := t.Entries[i].Gap; g != nil {
@@ -63,18 +54,19 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	return accept(k, len(obs), t.Logs())
 }
 
-// check judges the observations. The verdict is one only if they do not pass.
-func check(k Kubelet, p *plan, obs []observation, logOnly bool) Verdict {
-	r := newReading(&model{k: k, p: p, src: recorded(obs), ev: gather(p, obs, logOnly), logOnly: logOnly})
+// read reads the observations up to the one that is refused, or that there are too
+// many ways to read, which has no denial.
+func read(k Kubelet, p *plan, obs []observation, logOnly bool) (r *reading, n int, d *denial) {
+	r = newReading(&model{k: k, p: p, src: recorded(obs), ev: gather(p, obs, logOnly), logOnly: logOnly})
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {
-			return r.refuse(n, &obs[n], d)
+			return r, n, d
 		}
 		if len(r.states) > maxStates {
-			return tooMany(n, obs[n].entry.Line)
+			return r, n, nil
 		}
 	}
-	return Verdict{}
+	return r, len(obs), nil
 }
 
 // CheckLog holds a log alone against the model, as Check does with a trace that

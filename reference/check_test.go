@@ -155,6 +155,26 @@ func TestRecordedSilentInstance(t *testing.T) {
 	}
 }
 
+// Made by the simulator: all containers are restarted, several times a second, and an
+// instance of each is silent. Which one, no single line shows, and there are
+// more places where it may have been than are needed. What an instance writes
+// after the next one has begun is refused all the same.
+func TestSilentInstanceOfManyRestarts(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", "many-restarts"), "trace.jsonl")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+
+	last := tr.Entries[len(tr.Entries)-1]
+	for _, mark := range []string{"sidecar1#1 / readiness probe: end 0", "sidecar1#1 / main: tick 1"} {
+		late := last.At.Format(time.RFC3339Nano) + ": " + mark
+		entries := append(slices.Clone(tr.Entries), trace.Entry{At: last.At, Line: last.Line + 1, Log: &late})
+		v := reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+		assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+		assert.Equal(t, v.Rule, "start/one-instance-at-a-time")
+		assert.Equal(t, v.Line, last.Line+1)
+	}
+}
+
 // Recorded on a real node: a Pod that is given an activeDeadlineSeconds which is over
 // has its containers stopped, and is shown as not ready before they are. Whatever is
 // cut off behind, it passes; without the deadline as the reason it does not.

@@ -79,17 +79,8 @@ func (r *reading) fewest(some []int, n int, o *observation, rule string) ([]int,
 // whether o is the first one refused, for the given rule.
 func (r *reading) breaks(obs recorded, place int, o *observation, rule string) bool {
 	all := slices.Insert(slices.Clone(obs), place, *o)
-	renumber(r.p, all)
-	again := newReading(&model{k: r.k, p: r.p, src: all, ev: gather(r.p, all, r.logOnly), logOnly: r.logOnly})
-	for n := range all {
-		if d := again.advance(n, &all[n]); d != nil {
-			return n == place && d.rule == rule
-		}
-		if len(again.states) > maxStates {
-			return false
-		}
-	}
-	return false
+	_, n, d := settle(r.k, r.p, all, r.logOnly)
+	return d != nil && n == place && d.rule == rule
 }
 
 // bearing lists the observations that the states and the history point at, the

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -44,36 +45,87 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 			}
 		case o.isLog && o.counted != trace.NoRun:
 			l := &lives[o.c]
-			if o.counted != l.run {
-				if d := (doubt{o.c, o.counted}); l.first(o, slices.Contains(sure, d)) {
+			shift, ok := l.shifts[o.counted]
+			if !ok {
+				if d := (doubt{o.c, o.counted, n}); l.first(o, slices.Contains(sure, d)) {
 					doubts = append(doubts, d)
 				}
+				shift = l.shift
+				l.shifts[o.counted] = shift
 			}
-			o.log.Run = o.counted + l.shift
+			o.log.Run = o.counted + shift
 		}
 	}
 	return doubts
 }
 
 // doubt is a number of a container that may be that of a later instance than the
-// one that is surely no longer there.
-type doubt struct{ c, counted int }
+// one that is surely no longer there, and the place of its first line.
+type doubt struct{ c, counted, at int }
 
-// maxDoubts bounds the doubts that are looked into.
-const maxDoubts = 4
+// maxReadings bounds the ways to settle the doubts of a trace that are tried.
+const maxReadings = 64
 
-// readings are the ways to settle some doubts, none of them first.
-func readings(doubts []doubt) [][]doubt {
-	doubts = doubts[:min(len(doubts), maxDoubts)]
-	all := make([][]doubt, 1<<len(doubts))
-	for i := range all {
-		for k, d := range doubts {
-			if i&(1<<k) != 0 {
-				all[i] = append(all[i], d)
-			}
+// settle reads the observations with the lines numbered such that they pass, if it
+// finds a way to, and else such that the reading comes furthest; see [read].
+//
+// What is refused may be so because of a doubt before it. The doubts of the way
+// that came furthest are settled first, one at a time, the nearest one before the
+// others.
+func settle(k Kubelet, p *plan, obs []observation, logOnly bool) (best *reading, reach int, d *denial) {
+	var open []way
+	var tried [][]doubt
+	var sure []doubt // of the best one
+	for next := (way{}); ; next = slices.MinFunc(open, way.compare) {
+		doubts := renumber(p, obs, next.sure...)
+		r, n, why := read(k, p, obs, logOnly)
+		if best == nil || n > reach {
+			best, reach, d, sure = r, n, why, next.sure
+		}
+		tried = append(tried, next.sure)
+		if reach == len(obs) {
+			return best, reach, nil
+		}
+		open = append(open, next.further(doubts, n)...)
+		open = slices.DeleteFunc(open, func(w way) bool {
+			return slices.ContainsFunc(tried, func(sure []doubt) bool { return slices.Equal(sure, w.sure) })
+		})
+		if len(open) == 0 || len(tried) == maxReadings {
+			break
 		}
 	}
-	return all
+	if len(tried) > 1 {
+		renumber(p, obs, sure...)
+	}
+	return best, reach, d
+}
+
+// way is a way to number the lines that was not tried yet: the doubts that it
+// takes as sure, how far the reading came without the last of them, and how many
+// other doubts are nearer to that place.
+type way struct {
+	sure        []doubt
+	reach, rank int
+}
+
+// further is the ways that take one more of the doubts as sure, where the reading
+// came as far as reach.
+func (w way) further(doubts []doubt, reach int) []way {
+	var next []way
+	for _, d := range slices.Backward(doubts) {
+		if d.at > reach {
+			continue
+		}
+		sure := append(slices.Clone(w.sure), d)
+		slices.SortFunc(sure, func(a, b doubt) int { return cmp.Compare(a.at, b.at) })
+		next = append(next, way{sure, reach, len(next)})
+	}
+	return next
+}
+
+// compare orders the more promising of two ways first.
+func (w way) compare(v way) int {
+	return cmp.Or(cmp.Compare(v.reach, w.reach), cmp.Compare(len(w.sure), len(v.sure)), cmp.Compare(w.rank, v.rank))
 }
 
 // lives is what the statuses and Events of a trace show of when the instances of a container
@@ -90,16 +142,17 @@ type lives struct {
 	// newest is the newest instance that was shown so far, and over the newest
 	// that was shown to have ended; -1 if there is none.
 	newest, over int32
-	// shift is by how much the kubelet counts more than the log does, and run the
-	// number that it was found for.
-	shift, run int
+	// shifts is by how much the kubelet counts more than the log does, for each number
+	// so far, and shift the one of the newest number.
+	shifts map[int]int
+	shift  int
 }
 
 // livesOf reads the whole trace.
 func livesOf(p *plan, obs []observation) []lives {
 	all := make([]lives, len(p.containers))
 	for c := range all {
-		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, newest: -1, over: -1, run: trace.NoRun}
+		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, shifts: map[int]int{}, newest: -1, over: -1}
 	}
 	over := make([]int, len(all)) // how many were shown to have ended so far
 	for n := range obs {
@@ -199,7 +252,6 @@ func (l *lives) show(cs *corev1.ContainerStatus) {
 // first takes the first line of a number and finds by how much the kubelet counts
 // more. It reports whether that is in doubt; sure settles it.
 func (l *lives) first(o *observation, sure bool) (doubtful bool) {
-	l.run = o.counted
 	least, most := max(l.newest, l.over+1), int32(0)
 	first, last, slack := o.log.Time, l.last[o.counted].log.Time, stampSlack
 	if o.log.Whole {

@@ -121,32 +121,39 @@ func (r *reading) startDue(s *state, j, n int, rule string) {
 
 // free forces the worker to be free for a start of container i: no postStart
 // hook of another container runs, and none is being stopped by a sync. The
-// second state, where there is one, has the start come before all that, unseen
-// until now; a hook of container i was over by then, for the cause returned with
+// second state, where there is one, has the start come before some of that, unseen
+// until now, as far as the lines of container i do not show that it was there
+// meanwhile; a hook of container i was over by then, for the cause returned with
 // it. The state is the caller's own.
 func (r *reading) free(s state, i, n int) (after state, before *state, by cause) {
-	early, possible := s.clone(), true
+	early := s.clone()
 	last := r.h[i].newest().last
 	for j := range s.c {
 		c, x := &s.c[j], r.seenOf(&s, j)
-		if j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
+		if r.isStopping(&s, i, j, n) {
 			since := c.killed.obs
 			if c.kill == byHook && x.first != 0 {
 				since = x.first // that is a part of its start
 			}
-			by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
-			possible = possible && last < since && !r.isDueFirst(&s, j, i, n)
+			if last < since && !r.isDueFirst(&s, j, i, n) {
+				by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
+			} else {
+				early.c[j].stopped(n, ruleBlocksNext)
+			}
 		}
 		since := r.hookSince(j, x)
 		if j == i || since == 0 || c.fresh || c.returned.known() || c.gone.known() {
 			continue
 		}
-		by = cause{max(by.obs, since), ruleHooksSerial}
-		possible = possible && last < x.first && !r.isDueFirst(&s, j, i, n) && !r.awaited(&s, i, j)
+		if last < x.first && !r.isDueFirst(&s, j, i, n) && !r.awaited(&s, i, j) {
+			by = cause{max(by.obs, since), ruleHooksSerial}
+		} else {
+			r.settle(&early, j, n, ruleBlocksNext)
+		}
 		r.settle(&s, j, n, ruleBlocksNext)
 	}
 	r.killed(&s, i, n, ruleBlocksNext)
-	if by.known() && possible {
+	if by.known() {
 		before = &early
 	}
 	return s, before, by
@@ -174,11 +181,20 @@ func (r *reading) neverKilled(i int) bool {
 // stopped: a sync stops first and starts then, and waits for both.
 func (r *reading) killed(s *state, i, n int, rule string) {
 	for j := range s.c {
-		if c := &s.c[j]; j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n) {
-			c.gone, c.dead = at(n, rule), c.kill == byHook
+		if r.isStopping(s, i, j, n) {
+			s.c[j].stopped(n, rule)
 		}
 	}
 }
+
+// isStopping reports whether a sync is stopping container j, another one than i.
+func (r *reading) isStopping(s *state, i, j, n int) bool {
+	c := &s.c[j]
+	return j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.obs, n)
+}
+
+// stopped forces that the sync which was stopping the instance has stopped it.
+func (c *instance) stopped(n int, rule string) { c.gone, c.dead = at(n, rule), c.kill == byHook }
 
 // mayRestart says why container i cannot have been started again.
 func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {

@@ -160,8 +160,7 @@ func newPlan(pod *corev1.Pod) (plan, []string) {
 	if s := rest.ShareProcessNamespace; s != nil && !*s {
 		rest.ShareProcessNamespace = nil
 	}
-	clearFields(&rest, irrelevantInPod, modelledInPod)
-	left = append(left, leftOver("spec", rest)...)
+	left = append(left, leftOver("spec", rest, irrelevantInPod, modelledInPod)...)
 	slices.Sort(left)
 	return p, left
 }
@@ -200,8 +199,7 @@ func (p *plan) add(c corev1.Container, r role, at string) []string {
 	}
 	p.index[c.Name] = len(p.containers)
 	p.containers = append(p.containers, s)
-	clearFields(&c, irrelevantInContainer, modelledInContainer)
-	return leftOver(at, c)
+	return leftOver(at, c, irrelevantInContainer, modelledInContainer)
 }
 
 func sleepOf(h *corev1.LifecycleHandler) time.Duration {
@@ -252,24 +250,21 @@ func UnmodelledFields(pod *corev1.Pod) []string {
 	return left
 }
 
-func clearFields(ptr any, lists ...[]string) {
-	v := reflect.ValueOf(ptr).Elem()
-	for _, names := range lists {
-		for _, n := range names {
-			v.FieldByName(n).SetZero()
-		}
-	}
-}
-
-// leftOver names the fields of a struct that are not zero, by their JSON names.
-func leftOver(at string, of any) []string {
+// leftOver names the fields of a struct that are not zero, by their JSON names,
+// apart from those in the lists.
+func leftOver(at string, of any, apart ...[]string) []string {
 	v := reflect.ValueOf(of)
 	var left []string
 	for i := range v.NumField() {
-		if f := v.Field(i); !f.IsZero() && !(f.Kind() == reflect.Slice && f.Len() == 0) {
-			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			left = append(left, at+"."+name)
+		if f := v.Field(i); f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
+			continue
 		}
+		field := v.Type().Field(i)
+		if slices.ContainsFunc(apart, func(list []string) bool { return slices.Contains(list, field.Name) }) {
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		left = append(left, at+"."+name)
 	}
 	return left
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -147,27 +148,27 @@ func newPlan(pod *corev1.Pod) (plan, []string) {
 	}
 	var left []string
 	for i := range pod.Spec.InitContainers {
-		left = append(left, p.add(pod.Spec.InitContainers[i], initContainer, fmt.Sprintf("spec.initContainers[%d]", i))...)
+		left = append(left, p.add(&pod.Spec.InitContainers[i], initContainer, element("initContainers", i))...)
 	}
 	for i := range pod.Spec.Containers {
-		left = append(left, p.add(pod.Spec.Containers[i], regular, fmt.Sprintf("spec.containers[%d]", i))...)
+		left = append(left, p.add(&pod.Spec.Containers[i], regular, element("containers", i))...)
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		left = append(left, p.add(c, ephemeral, fmt.Sprintf("spec.ephemeralContainers[%d]", i))...)
+		left = append(left, p.add(&c, ephemeral, element("ephemeralContainers", i))...)
 	}
 	rest := pod.Spec
 	if s := rest.ShareProcessNamespace; s != nil && !*s {
 		rest.ShareProcessNamespace = nil
 	}
-	left = append(left, leftOver("spec", rest, irrelevantInPod, modelledInPod)...)
+	left = append(left, leftOver("spec", &rest, irrelevantInPod, modelledInPod)...)
 	slices.Sort(left)
 	return p, left
 }
 
 // add takes a container into the plan and returns the fields of it that the
 // model does not understand.
-func (p *plan) add(c corev1.Container, r role, at string) []string {
+func (p *plan) add(c *corev1.Container, r role, at string) []string {
 	s := spec{name: c.Name, role: r, policy: p.policy, rules: c.RestartPolicyRules, stop: "TERM"}
 	s.startup, s.readiness, s.liveness = p.probe(c.StartupProbe), p.probe(c.ReadinessProbe), p.probe(c.LivenessProbe)
 	switch {
@@ -183,6 +184,7 @@ func (p *plan) add(c corev1.Container, r role, at string) []string {
 			p.gates[gateRestartAll] = at + ".restartPolicyRules"
 		}
 	}
+	known := [][]string{irrelevantInContainer, modelledInContainer}
 	if c.Lifecycle != nil {
 		rest := *c.Lifecycle
 		s.postStart, s.preStop = rest.PostStart != nil, rest.PreStop != nil
@@ -192,15 +194,17 @@ func (p *plan) add(c corev1.Container, r role, at string) []string {
 			p.gates[gateStopSignals] = at + ".lifecycle.stopSignal"
 		}
 		rest.PostStart, rest.PreStop, rest.StopSignal = nil, nil, nil
-		c.Lifecycle = &rest
 		if rest == (corev1.Lifecycle{}) {
-			c.Lifecycle = nil
+			known = append(known, []string{"Lifecycle"})
 		}
 	}
 	p.index[c.Name] = len(p.containers)
 	p.containers = append(p.containers, s)
-	return leftOver(at, c, irrelevantInContainer, modelledInContainer)
+	return leftOver(at, c, known...)
 }
+
+// element is the path of container i of a list of the Pod.
+func element(list string, i int) string { return "spec." + list + "[" + strconv.Itoa(i) + "]" }
 
 func sleepOf(h *corev1.LifecycleHandler) time.Duration {
 	if h == nil || h.Sleep == nil {
@@ -250,10 +254,10 @@ func UnmodelledFields(pod *corev1.Pod) []string {
 	return left
 }
 
-// leftOver names the fields of a struct that are not zero, by their JSON names,
-// apart from those in the lists.
-func leftOver(at string, of any, apart ...[]string) []string {
-	v := reflect.ValueOf(of)
+// leftOver names the fields of the struct at ptr that are not zero, by their JSON
+// names, apart from those in the lists.
+func leftOver(at string, ptr any, apart ...[]string) []string {
+	v := reflect.ValueOf(ptr).Elem()
 	var left []string
 	for i := range v.NumField() {
 		if f := v.Field(i); f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {

@@ -175,6 +175,29 @@ func TestSilentInstanceOfManyRestarts(t *testing.T) {
 	}
 }
 
+// Recorded on a real node that was short of time: the second failure of a liveness
+// probe, whose failureThreshold is 2, left no line, since its process had written
+// nothing when its time was over. Its Event came later than the container was
+// stopped. Without that one the container was stopped too soon.
+func TestRecordedSilentProbe(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "silent-probe", "exec-timeout"), "trace.jsonl")
+	for n := range tr.Entries {
+		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
+		v := reference.Check(k, pod, cut)
+		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
+	}
+
+	term := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool { return e.Log != nil && strings.HasSuffix(*e.Log, "stuck#0 / main: signal TERM") })
+	entries := slices.DeleteFunc(slices.Clone(tr.Entries), func(e trace.Entry) bool {
+		return e.Event != nil && e.Event.Count == 2 && strings.HasPrefix(e.Event.Message, "Liveness probe failed")
+	})
+	assert.Equal(t, len(entries), len(tr.Entries)-1)
+	v := reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+	assert.Equal(t, v.Rule, "terminate/cause")
+	assert.Equal(t, v.Line, tr.Entries[term].Line)
+}
+
 // Recorded on a real node: a Pod that is given an activeDeadlineSeconds which is over
 // has its containers stopped, and is shown as not ready before they are. Whatever is
 // cut off behind, it passes; without the deadline as the reason it does not.

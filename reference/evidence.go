@@ -61,8 +61,12 @@ type evidence struct {
 	// replaces it, and changes how often it was; 0 if never.
 	changed, changes []int32
 	// unlogged: a probe may have failed more often than lines tell, because
-	// Events do tell of it, or are so many that the kubelet drops some.
+	// Events do tell of it, or are so many that the kubelet drops some. One that
+	// runs out of time before its process has written anything leaves no line.
 	unlogged []bool
+	// toldUntil is when the newest Event of the kubelet was made, in whole seconds: it
+	// sends them one after the other, and they may be a long time on their way.
+	toldUntil time.Time
 	// due are the pairs of containers of which an update shows that both have
 	// ended, the one listed first for the first time: the sync that begins with
 	// it starts both again.
@@ -106,6 +110,7 @@ func (ev *evidence) marks(c int, a trace.Actor) bool {
 type gatherer struct {
 	p       *plan
 	ev      evidence
+	logOnly bool
 	deleted bool
 	// Without run numbers, the second begin of a main process and each line
 	// behind an end are the only signs of another instance.
@@ -113,10 +118,11 @@ type gatherer struct {
 	begun, ended []bool
 	// created is when the newest instance of each container was, by its Event.
 	created []time.Time
-	// failing counts the lines of failed probes, and told the Events of the
-	// same, by their messages; events counts the Events of any kind.
+	// failing counts the lines of failed probes, and wrote tells when they were
+	// written; told are the Events of the same, and events counts those of any kind.
 	failing [][3]int32
-	told    [][3]map[string]int32
+	wrote   [][3][]time.Time
+	told    [][3]failures
 	events  int
 	// removedAll: a status shows that RestartAllContainers has removed a container.
 	removedAll bool
@@ -130,8 +136,8 @@ type gatherer struct {
 func newGatherer(p *plan, logOnly bool) *gatherer {
 	n := len(p.containers)
 	return &gatherer{
-		p:       p,
-		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), created: make([]time.Time, n), failing: make([][3]int32, n), told: make([][3]map[string]int32, n),
+		p: p, logOnly: logOnly,
+		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), created: make([]time.Time, n), failing: make([][3]int32, n), told: make([][3]failures, n), wrote: make([][3][]time.Time, n),
 		patched: make([]int32, n), redefined: make([]int32, n),
 		ev: evidence{
 			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
@@ -171,14 +177,12 @@ func (g *gatherer) evidence() evidence {
 		}
 	}
 	for c := range g.told {
-		for k, told := range g.told[c] {
-			failed := int32(0)
-			for _, n := range told {
-				failed += n
-			}
-			g.ev.unlogged[c] = g.ev.unlogged[c] || failed > g.failing[c][k]
-		}
+		spec := &g.p.containers[c]
 		g.ev.unlogged[c] = g.ev.unlogged[c] || g.events >= eventBurst
+		for _, a := range []trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe} {
+			timeout := time.Duration(spec.probe(a).timeout) * time.Second
+			g.ev.unlogged[c] = g.ev.unlogged[c] || g.told[c][rowOf(a)].without(g.wrote[c][rowOf(a)], timeout)
+		}
 	}
 	return g.ev
 }
@@ -200,6 +204,9 @@ func (g *gatherer) take(o *observation, n int) {
 		g.compare(&e.Pod.Spec)
 	case e.Event != nil:
 		g.events++
+		if at := e.Event.LastTimestamp.Time; e.Event.Reason != "Scheduled" && at.After(ev.toldUntil) {
+			ev.toldUntil = at
+		}
 		switch e.Event.Reason {
 		case "SandboxChanged":
 			ev.newSandbox = true
@@ -238,6 +245,10 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 	}
 	if l.Actor.IsProbe() && (l.Mark.Kind != trace.End || l.Mark.N != 0) {
 		g.failing[c][rowOf(l.Actor)]++
+		if !g.logOnly {
+			wrote := &g.wrote[c][rowOf(l.Actor)]
+			*wrote = append(*wrote, l.Time)
+		}
 	}
 	g.ev.runs[c] = max(g.ev.runs[c], g.counted[c])
 }
@@ -394,6 +405,41 @@ func (g *gatherer) pace(c int, e *trace.Event) {
 	}
 }
 
+// failures are those of one probe of a container that Events tell of: how many with
+// each message, and when each was.
+type failures struct {
+	counted map[string]int32
+	at      []time.Time
+}
+
+func (f *failures) take(e *trace.Event) {
+	if f.counted == nil {
+		f.counted = map[string]int32{}
+	}
+	count := max(e.Count, 1)
+	for range count - f.counted[e.Message] {
+		f.at = append(f.at, e.LastTimestamp.Time)
+	}
+	f.counted[e.Message] = max(f.counted[e.Message], count)
+}
+
+// without reports whether one of the failures may have no line, of those that the
+// probe, with a time-out, wrote where it failed: none was written in that time
+// before the Event was made. Other lines may have no Event.
+func (f *failures) without(lines []time.Time, timeout time.Duration) bool {
+	slices.SortFunc(f.at, time.Time.Compare)
+	for _, at := range f.at {
+		for len(lines) > 0 && lines[0].Before(at.Add(-timeout)) {
+			lines = lines[1:]
+		}
+		if len(lines) == 0 || lines[0].After(at.Add(time.Second+stampSlack)) {
+			return true
+		}
+		lines = lines[1:]
+	}
+	return false
+}
+
 func (g *gatherer) event(c int, e *trace.Event) {
 	g.pace(c, e)
 	ev := &g.ev
@@ -421,11 +467,7 @@ func (g *gatherer) event(c int, e *trace.Event) {
 			if !strings.Contains(e.Message, word+" probe failed") {
 				continue
 			}
-			told := &g.told[c][rowOf(a)]
-			if *told == nil {
-				*told = map[string]int32{}
-			}
-			(*told)[e.Message] = max((*told)[e.Message], e.Count, 1)
+			g.told[c][rowOf(a)].take(e)
 		}
 	}
 }

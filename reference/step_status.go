@@ -177,7 +177,7 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *denial {
 			row++ // one may have died with its container, and left no line
 		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
-		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.ev.changed[i] != 0 || len(r.ev.restarts) > 0 {
+		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.eventsBehind(n) || r.ev.changed[i] != 0 || len(r.ev.restarts) > 0 {
 			return nil
 		}
 		if x.readyLast != 0 && r.ob(n).entry.At.Sub(r.written(int(x.readyLast)-1)) < overtaken {
@@ -242,7 +242,7 @@ func (r *reading) forgotten(i int, cs *corev1.ContainerStatus, n int) *denial {
 		// One that is not ready makes the others so that have a probe.
 		p := &r.p.containers[j].readiness
 		failed := slices.ContainsFunc(r.h[j].runs, func(x seen) bool { return x.failures[rowOf(trace.ReadinessProbe)] > 0 })
-		if p.declared && (p.network || failed || r.ev.unlogged[j] || !r.ev.writes(j, trace.ReadinessProbe)) {
+		if p.declared && (p.network || failed || r.ev.unlogged[j] || r.eventsBehind(n) || !r.ev.writes(j, trace.ReadinessProbe)) {
 			return nil
 		}
 	}

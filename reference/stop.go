@@ -77,7 +77,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		if !r.redefined(i, n) && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
-		if d := r.tooFewFailures(i, x); d != nil {
+		if d := r.tooFewFailures(i, x, n); d != nil {
 			return nil, d
 		}
 		states, d := r.instanceDone(s, i, n, ruleAfterSync)
@@ -121,11 +121,11 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 	return nil, nil
 }
 
-// tooFewFailures says why no probe of container i can have failed for good: each
-// that could stop it fails in the log, and has not done so failureThreshold
+// tooFewFailures says why no probe of container i can have failed for good by
+// observation n: each that could stop it fails in the log, and has not done so failureThreshold
 // times in a row. A log alone does not tell which probes ran out of time.
-func (r *reading) tooFewFailures(i int, x *seen) *denial {
-	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed[i] != 0 || r.ev.unlogged[i] {
+func (r *reading) tooFewFailures(i int, x *seen, n int) *denial {
+	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed[i] != 0 || r.ev.unlogged[i] || r.eventsBehind(n) {
 		return nil
 	}
 	spec := &r.p.containers[i]
@@ -138,6 +138,11 @@ func (r *reading) tooFewFailures(i int, x *seen) *denial {
 		most = max(most, row)
 	}
 	return because(deny(ruleTermCause, cause{x.failing, ruleTermCause}), "a probe of container %s has failed %d times in a row by then, which is less than its failureThreshold", spec.name, most)
+}
+
+// eventsBehind reports whether the Events may end before they come to observation n.
+func (r *reading) eventsBehind(n int) bool {
+	return !r.ev.toldUntil.IsZero() && r.ev.toldUntil.Before(r.ob(n).entry.At)
 }
 
 // hookDied reports whether the postStart hook of container i may have died with

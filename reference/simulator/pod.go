@@ -115,6 +115,9 @@ type Container struct {
 	// that is not there at first, a container that cannot be created at first.
 	// An init container exits always; with Exits it may fail.
 	HookFails, HookHangs, StartupFails, LivenessFails, Exits, Crashes, Deaf, NoImage, NoCreate bool
+	// Slow: a probe that is run in the container may run out of its time, which is a
+	// second, before it has written anything.
+	Slow bool
 }
 
 const image = "podorder/recorder:1"
@@ -255,6 +258,7 @@ func Draw(version string, choose Chooser) Pod {
 		c.PostStart, c.PreStop = hook(p.Grace, c), hook(p.Grace, c)
 		c.Startup, c.Readiness, c.Liveness = probe("startup"), probe("readiness"), probe("liveness")
 		c.HookFails, c.HookHangs, c.StartupFails, c.LivenessFails = rarely(), seldom(), rarely(), flag()
+		c.Slow = rarely()
 	}
 	rules := func(c *Container, policies ...corev1.RestartPolicy) {
 		if !v.restartRules() || !rarely() {

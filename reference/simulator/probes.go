@@ -254,7 +254,12 @@ func (b *probe) probe(p *proc) result {
 		k.event(b.c, "Warning", "Unhealthy", word+" probe errored and resulted in unknown state")
 		return unknown
 	}
+	late := spec.Slow && !b.spec.HTTP && k.oneIn(4)
 	x := k.reach(i, b.spec.HTTP, func(p *proc) int {
+		if late {
+			p.sleep(k.between(1000, 1500))
+			return 1
+		}
 		p.sleep(lag)
 		k.line(i, b.kind, end(code))
 		p.sleep(k.upTo(20))
@@ -272,6 +277,14 @@ func (b *probe) probe(p *proc) result {
 		return success
 	}
 	message := fmt.Sprintf("%s probe failed: %d", word, x.code)
+	if late {
+		message = word + " probe failed: command timed out"
+	}
+	if spec.Slow {
+		// Nothing else shows one that left no line, among those that did.
+		k.rec.told(k.path(b.c), "Warning", "Unhealthy", message)
+		return failure
+	}
 	if k.pod.May.ForceDelete && k.rec.counts[eventKey{"Unhealthy", message, k.path(b.c)}] == nil {
 		// Nothing else may show it: it leaves no line where nobody answers, and a forced
 		// deletion no status.

@@ -454,7 +454,7 @@ func (r *reading) punctual() bool {
 func (r *reading) readinessStopped(s *state, i, n int) *denial {
 	p, x := &r.p.containers[i].readiness, r.seenOf(s, i)
 	since := max(x.readinessLast, r.stopBegun(x))
-	if !p.declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
+	if !p.declared || r.ev.unlogged[i] || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
 		return nil
 	}
 	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+r.patient(prompt)+r.slack(n) {
@@ -553,7 +553,7 @@ func (r *reading) stoppedBySync(s *state, j, n int) time.Duration {
 // notProbed: a container that was restarted is probed like its instance before.
 func (r *reading) notProbed(s *state, i, n int) *denial {
 	spec, c, x := &r.p.containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive {
+	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive || r.ev.unlogged[i] {
 		return nil
 	}
 	var due time.Duration

@@ -187,7 +187,9 @@ func TestRecordedSilentProbe(t *testing.T) {
 		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
 	}
 
-	term := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool { return e.Log != nil && strings.HasSuffix(*e.Log, "stuck#0 / main: signal TERM") })
+	term := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool {
+		return e.Log != nil && strings.HasSuffix(*e.Log, "stuck#0 / main: signal TERM")
+	})
 	entries := slices.DeleteFunc(slices.Clone(tr.Entries), func(e trace.Entry) bool {
 		return e.Event != nil && e.Event.Count == 2 && strings.HasPrefix(e.Event.Message, "Liveness probe failed")
 	})
@@ -196,6 +198,32 @@ func TestRecordedSilentProbe(t *testing.T) {
 	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
 	assert.Equal(t, v.Rule, "terminate/cause")
 	assert.Equal(t, v.Line, tr.Entries[term].Line)
+}
+
+// A log has no Events. A container that is started again was stopped since its
+// liveness probe failed, which may have left no line if there was time for it.
+func TestSilentProbeInALog(t *testing.T) {
+	pod, err := reference.ParsePod([]byte(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probed"}, "spec": {"containers": [
+		{"name": "a", "image": "a", "livenessProbe": {"exec": {"command": ["a"]}, "periodSeconds": 2, "failureThreshold": 2}}]}}`))
+	assert.NilError(t, err)
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	for silence, want := range map[time.Duration]reference.Outcome{
+		// Two seconds until it is run once more, and one until its time is over.
+		3 * time.Second:         reference.Pass,
+		2500 * time.Millisecond: reference.Violation,
+	} {
+		log, at := "", epoch
+		for _, l := range []struct {
+			after time.Duration
+			line  string
+		}{{0, "a#0 / main: begin"}, {time.Second, "a#0 / liveness probe: end 0"}, {silence, "a#0 / main: signal TERM"}, {0, "a#0 / main: end 0"}, {time.Second, "a#1 / main: begin"}} {
+			at = at.Add(l.after)
+			log += at.Format(time.RFC3339Nano) + ": " + l.line + "\n"
+		}
+		v := reference.CheckLog(k, pod, strings.NewReader(log))
+		assert.Equal(t, v.Outcome, want, "%s: %s", silence, v.Text())
+	}
 }
 
 // Recorded on a real node: a Pod that is given an activeDeadlineSeconds which is over

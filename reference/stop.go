@@ -2,6 +2,7 @@ package reference
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -262,7 +263,31 @@ func (r *reading) probeFailed(s *state, i int) bool {
 		return false
 	}
 	unanswered := (spec.liveness.network || spec.startup.network) && r.ev.runs[i] > s.c[i].run
-	return unanswered || r.seenOf(s, i).failing != 0 || r.ev.probeFailed[i]
+	x := r.seenOf(s, i)
+	return unanswered || x.failing != 0 || r.ev.probeFailed[i] || r.ranOutOfTime(i, x)
+}
+
+// ranOutOfTime reports whether a probe of instance x of container i may have failed
+// for good with no line, its process never being in time to write one: it has
+// written nothing for as long as that takes. Events would tell of it; a log has none.
+func (r *reading) ranOutOfTime(i int, x *seen) bool {
+	if !r.logOnly || r.ev.complete || x.first == 0 {
+		return false
+	}
+	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
+		p, since := r.p.containers[i].probe(a), x.probe(a)
+		if !p.declared || p.network {
+			continue
+		}
+		if since == 0 {
+			since = x.first
+		}
+		takes := time.Duration((p.failures-1)*p.period+p.timeout) * time.Second
+		if r.between(int(since)-1, r.n)+r.slack(r.n) >= takes {
+			return true
+		}
+	}
+	return false
 }
 
 // finished reports whether the Pod may have come to its end by itself, so that

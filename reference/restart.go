@@ -204,7 +204,7 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 		return deny(ruleEphemeralOnce, cause{x.last, ruleEphemeralOnce})
 	case spec.role == initContainer && c.done.known():
 		return deny(ruleInitOnce, c.done)
-	case spec.role == initContainer && c.run == run-1 && x.mainEnd != 0 && x.mainCode == 0:
+	case spec.role == initContainer && c.run == run-1 && x.mainEnd != 0 && r.exitCode(i, x) == 0:
 		return deny(ruleInitOnce, cause{x.mainEnd, ruleInitOnce})
 	case run > r.ev.runs[i]:
 		return deny(ruleInstances, cause{max(x.mainEnd, x.last), ruleInstances})

@@ -116,7 +116,7 @@ type Container struct {
 	// An init container exits always; with Exits it may fail.
 	HookFails, HookHangs, StartupFails, LivenessFails, Exits, Crashes, Deaf, NoImage, NoCreate bool
 	// Slow: a probe that is run in the container may run out of its time, which is a
-	// second, before it has written anything.
+	// second, before it has written anything, or before it ends, whatever it wrote.
 	Slow bool
 }
 

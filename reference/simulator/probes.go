@@ -256,12 +256,16 @@ func (b *probe) probe(p *proc) result {
 	}
 	late := spec.Slow && !b.spec.HTTP && k.oneIn(4)
 	x := k.reach(i, b.spec.HTTP, func(p *proc) int {
-		if late {
+		if late && k.choose(2) == 0 {
 			p.sleep(k.between(1000, 1500))
 			return 1
 		}
 		p.sleep(lag)
 		k.line(i, b.kind, end(code))
+		if late {
+			p.sleep(k.between(1000, 1500) - lag)
+			return 1
+		}
 		p.sleep(k.upTo(20))
 		return code
 	})

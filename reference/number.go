@@ -40,7 +40,7 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 		case o.entry.Pod != nil:
 			eachStatus(p, o.entry.Pod, func(c int, cs *corev1.ContainerStatus) { lives[c].show(cs) })
 		case o.entry.Event != nil:
-			if c, made := creation(p, o.entry.Event); made > 0 {
+			if c, made := creation(p, o.entry.Event, lives); made > 0 {
 				lives[c].newest = max(lives[c].newest, int32(made)-1)
 			}
 		case o.isLog && o.counted != trace.NoRun:
@@ -142,6 +142,9 @@ type lives struct {
 	// newest is the newest instance that was shown so far, and over the newest
 	// that was shown to have ended; -1 if there is none.
 	newest, over int32
+	// unstarted are the instances that were shown so far to have ended without having
+	// been started.
+	unstarted map[int32]bool
 	// shifts is by how much the kubelet counts more than the log does, for each number
 	// so far, and shift the one of the newest number.
 	shifts map[int]int
@@ -152,7 +155,7 @@ type lives struct {
 func livesOf(p *plan, obs []observation) []lives {
 	all := make([]lives, len(p.containers))
 	for c := range all {
-		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, shifts: map[int]int{}, newest: -1, over: -1}
+		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, unstarted: map[int32]bool{}, shifts: map[int]int{}, newest: -1, over: -1}
 	}
 	over := make([]int, len(all)) // how many were shown to have ended so far
 	for n := range obs {
@@ -173,12 +176,13 @@ func livesOf(p *plan, obs []observation) []lives {
 					l.there[cs.RestartCount] = cs.State.Running.StartedAt.Time
 				}
 				if k, end := endOf(cs); end != nil {
+					l.ends(k, end)
 					l.there[k], l.ended[k] = end.StartedAt.Time, end.FinishedAt.Time
 					over[c] = max(over[c], int(k)+1)
 				}
 			})
 		case o.entry.Event != nil:
-			if c, made := creation(p, o.entry.Event); made > 0 {
+			if c, made := creation(p, o.entry.Event, all); made > 0 {
 				l := &all[c]
 				l.made = max(l.made, made)
 				if _, ok := l.there[int32(made)-1]; !ok {
@@ -189,6 +193,7 @@ func livesOf(p *plan, obs []observation) []lives {
 	}
 	for c := range all {
 		all[c].countBehind()
+		clear(all[c].unstarted)
 	}
 	return all
 }
@@ -218,6 +223,8 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 		return cs.RestartCount, cs.State.Terminated
 	case !isEnd(last), cs.State.Terminated != nil:
 		return cs.RestartCount - 1, nil
+	case cs.ContainerID != "" && last.ContainerID == cs.ContainerID:
+		return cs.RestartCount, last // as of one that could not be started
 	case w != nil && w.Reason != "RunContainerError" && w.Reason != "PreStartHookError":
 		return cs.RestartCount, last
 	default:
@@ -226,9 +233,10 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 	}
 }
 
-// creation is how many instances of a container had been created, or started, by an
-// Event, at least; 0 if it is of another kind. One of the two may be lost.
-func creation(p *plan, e *trace.Event) (c, made int) {
+// creation is how many instances of a container had been created, by an
+// Event, at least; 0 if it is of another kind. One of the two may be lost, and some
+// may not have been started.
+func creation(p *plan, e *trace.Event, all []lives) (c, made int) {
 	if e.Reason != "Created" && e.Reason != "Started" {
 		return 0, 0
 	}
@@ -236,7 +244,17 @@ func creation(p *plan, e *trace.Event) (c, made int) {
 	if !ok {
 		return 0, 0
 	}
+	if e.Reason == "Started" {
+		return c, int(e.Count) + len(all[c].unstarted)
+	}
 	return c, int(e.Count)
+}
+
+// ends takes the end of an instance.
+func (l *lives) ends(k int32, end *corev1.ContainerStateTerminated) {
+	if !shown(end.StartedAt.Time) {
+		l.unstarted[k] = true
+	}
 }
 
 // show takes the next status.
@@ -245,6 +263,7 @@ func (l *lives) show(cs *corev1.ContainerStatus) {
 		l.newest = max(l.newest, cs.RestartCount)
 	}
 	if k, end := endOf(cs); end != nil {
+		l.ends(k, end)
 		l.newest, l.over = max(l.newest, k), max(l.over, k)
 	}
 }

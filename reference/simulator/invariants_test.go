@@ -226,7 +226,7 @@ func (s *story) hooksNeverOverlap() error {
 // first, or ended unseen.
 func (s *story) hookBlocks() error {
 	for _, c := range s.pod.all() {
-		if c.NoImage || c.NoCreate || s.pod.May.Silent {
+		if c.NoImage || c.NoCreate || c.NoStart || s.pod.May.Silent {
 			return nil
 		}
 	}

@@ -33,7 +33,7 @@ func newNode(p Pod, version string, choose Chooser) *node {
 	w := &world{choose: choose}
 	n := &node{
 		world: w, rec: &recorder{w: w, counts: map[eventKey]*trace.Event{}}, v: parseRelease(version), pod: p, all: p.all(),
-		created: make([]int, len(p.all())), logs: make([]int, len(p.all())), numbers: make([]int, len(p.all())), noImage: make([]int, len(p.all())), noCreate: make([]int, len(p.all())),
+		created: make([]int, len(p.all())), logs: make([]int, len(p.all())), numbers: make([]int, len(p.all())), noImage: make([]int, len(p.all())), noCreate: make([]int, len(p.all())), noStart: make([]int, len(p.all())),
 	}
 	for c, spec := range n.all {
 		if spec.NoImage {
@@ -41,6 +41,9 @@ func newNode(p Pod, version string, choose Chooser) *node {
 		}
 		if spec.NoCreate {
 			n.noCreate[c] = n.upTo(15000)
+		}
+		if spec.NoStart {
+			n.noStart[c] = n.upTo(15000)
 		}
 	}
 	n.api = &api{n: n, pod: p.Manifest(), images: make([]int, len(n.all))}

@@ -112,9 +112,9 @@ type Container struct {
 	// What the Chooser may let go wrong: a failing or a hanging postStart hook,
 	// a failing startup or liveness probe, a main process that exits, one that
 	// does so without its last line, one that does not end on TERM, an image
-	// that is not there at first, a container that cannot be created at first.
+	// that is not there at first, a container that cannot be created, or started, at first.
 	// An init container exits always; with Exits it may fail.
-	HookFails, HookHangs, StartupFails, LivenessFails, Exits, Crashes, Deaf, NoImage, NoCreate bool
+	HookFails, HookHangs, StartupFails, LivenessFails, Exits, Crashes, Deaf, NoImage, NoCreate, NoStart bool
 	// Slow: a probe that is run in the container may run out of its time, which is a
 	// second, before it has written anything, or before it ends, whatever it wrote.
 	Slow bool
@@ -251,7 +251,7 @@ func Draw(version string, choose Chooser) Pod {
 		p.Grace, p.Seconds = 20+choose(60), 200
 	}
 	container := func(name string) Container {
-		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: seldom(), NoCreate: seldom(), Deaf: rarely() || long && rarely()}
+		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: seldom(), NoCreate: seldom(), NoStart: seldom(), Deaf: rarely() || long && rarely()}
 		return c
 	}
 	lively := func(c *Container) { // what an init container cannot have, R17

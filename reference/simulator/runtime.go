@@ -23,6 +23,7 @@ type instance struct {
 	closed  bool    // PID 1 has written its last line
 	term    bool    // TERM was sent, R83: at most once
 	oom     bool    // it ran out of memory, which its status says
+	never   bool    // it could not be started
 }
 
 // sandbox is a Pod sandbox.
@@ -42,9 +43,9 @@ type node struct {
 	created   []int // how many instances of each container were created
 	logs      []int // the number of the next one by the log files that are there
 	numbers   []int // how many of them have taken a number
-	// noImage and noCreate hold until when the image of a container is missing
-	// and until when it cannot be created.
-	noImage, noCreate []int
+	// noImage, noCreate and noStart hold until when the image of a container is missing
+	// and until when it cannot be created, or started.
+	noImage, noCreate, noStart []int
 
 	api     *api
 	kubelet *kubelet
@@ -116,10 +117,14 @@ func (n *node) live(i *instance) *instance {
 	return nil
 }
 
-// start starts a container that was created.
+// start starts a container that was created; see never of instance.
 func (n *node) start(c, run int) *instance {
 	i := &instance{id: fmt.Sprintf("simulated://%s-%d", n.all[c].Name, n.created[c]), c: c, run: run, number: -1, sandbox: len(n.sandboxes) - 1, running: true, exit: -1, startedAt: n.now}
 	n.instances = append(n.instances, i)
+	if n.now < n.noStart[c] { // R34
+		i.running, i.never, i.exit, i.finished = false, true, 128, n.now
+		return i
+	}
 	i.procs = append(i.procs, n.spawn(func(p *proc) { n.main(p, i) }))
 	return i
 }

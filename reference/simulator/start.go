@@ -102,6 +102,10 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 	p.sleep(k.upTo(200))
 	i := k.start(c, run)
 	i.image = k.images[c]
+	if i.never {
+		k.failed(c, "Error: failed to start containerd task")
+		return "RunContainerError", -1
+	}
 	p.sleep(k.upTo(30))
 	k.event(c, "Normal", "Started", k.v.started(name))
 	if k.pod.Faults.HookInBackground {

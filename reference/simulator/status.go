@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -300,6 +301,9 @@ func exitOf(i *instance) *corev1.ContainerStateTerminated {
 	}
 	if i.oom {
 		t.Reason = "OOMKilled"
+	}
+	if i.never { // the runtime gives the beginning of its epoch
+		t.Reason, t.StartedAt = "StartError", metav1.Unix(0, 0)
 	}
 	return t
 }

@@ -175,6 +175,26 @@ func TestSilentInstanceOfManyRestarts(t *testing.T) {
 	}
 }
 
+// Made by the simulator: a container could not be started, and the next instance of
+// it is the first that writes.
+func TestInstanceNotStarted(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", "not-started"), "trace.jsonl")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+
+	last := tr.Entries[len(tr.Entries)-1]
+	entries := slices.Clone(tr.Entries)
+	for i, mark := range []string{"container1#1 / main: begin", "container1#0 / main: tick 1"} {
+		at := last.At.Add(time.Duration(i+1) * time.Minute)
+		line := at.Format(time.RFC3339Nano) + ": " + mark
+		entries = append(entries, trace.Entry{At: at, Line: last.Line + 1 + i, Log: &line})
+	}
+	v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+	assert.Equal(t, v.Rule, "start/one-instance-at-a-time")
+	assert.Equal(t, v.Line, last.Line+2)
+}
+
 // Recorded on a real node that was short of time: the second failure of a liveness
 // probe, whose failureThreshold is 2, left no line, since its process had written
 // nothing when its time was over. Its Event came later than the container was

@@ -34,6 +34,9 @@
 // pulled, a process that died, a sandbox that was lost) is never assumed to
 // explain a line away: it must show in a mark, a status, an Event or an act
 // somewhere in the trace. So a log alone, which cannot show an instance that ended
-// before its first line, is read as if there was none. The fields that [UnmodelledFields] names are not
-// modelled: a Pod that uses them is unmodelled, never passed.
+// before its first line, is read as if there was none. A probe is another matter, since
+// a kubelet may be right to stop a container for one that never came to write: in a
+// trace the Events tell of it, in a log alone it must have had the time. The fields
+// that [UnmodelledFields] names are not modelled: a Pod that uses them is unmodelled,
+// never passed.
 package reference

@@ -178,9 +178,6 @@ func (k *kubelet) hook(p *proc, i *instance, a trace.Actor) *process {
 	}
 	lag, ticks, every, code := k.firstLine(), k.choose(4), k.between(50, 900), 0
 	hangs := false
-	if a == trace.PreStop {
-		lag = min(lag, 900) // below any grace period, so that it begins before TERM
-	}
 	if a == trace.PostStart {
 		hangs = c.HookHangs && k.oneIn(2)
 		if c.HookFails {

@@ -422,7 +422,7 @@ func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *
 func (r *reading) takenBack(spec *spec, cs *corev1.ContainerStatus) bool {
 	i := r.p.index[spec.name]
 	x := r.h[i].at(cs.RestartCount)
-	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
+	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || r.ev.unlogged[i] || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
 	return spec.startup.declared && !r.k.startupProbeStops() && failed
 }
 

@@ -246,6 +246,26 @@ func TestSilentProbeInALog(t *testing.T) {
 	}
 }
 
+// Recorded on a real node: the kubelet removes the containers of a Pod that is
+// through, and the status between shows the first instance of main, which is still there,
+// as the one that has ended, and the second one, which is not, as the one before it.
+// Whatever is cut off behind, it passes; a third instance does not.
+func TestRecordedRemovedFirst(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "removed-first", "image-changed"), "trace.jsonl")
+	for n := range tr.Entries {
+		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
+		v := reference.Check(k, pod, cut)
+		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
+	}
+
+	end := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool { return e.Log != nil && strings.HasSuffix(*e.Log, "main#1 / main: end 0") })
+	assert.Assert(t, end > 0)
+	third := tr.Entries[end].At.Format(time.RFC3339Nano) + ": main#2 / main: begin"
+	entries := slices.Insert(slices.Clone(tr.Entries), end+1, trace.Entry{At: tr.Entries[end].At, Line: tr.Entries[end].Line, Log: &third})
+	v := reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+}
+
 // Recorded on a real node: a Pod that is given an activeDeadlineSeconds which is over
 // has its containers stopped, and is shown as not ready before they are. Whatever is
 // cut off behind, it passes; without the deadline as the reason it does not.

@@ -219,6 +219,8 @@ func (l *lives) countBehind() {
 func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated) {
 	w := cs.State.Waiting
 	switch last := cs.LastTerminationState.Terminated; {
+	case isEnd(cs.State.Terminated) && isEnd(last) && cs.State.Terminated.FinishedAt.Before(&last.FinishedAt):
+		return cs.RestartCount, last // of one that has been removed before the one that is there
 	case isEnd(cs.State.Terminated):
 		return cs.RestartCount, cs.State.Terminated
 	case !isEnd(last), cs.State.Terminated != nil:

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -220,7 +221,7 @@ func (n *node) loseSandbox(p *proc) {
 		return
 	}
 	n.rec.did(trace.ActStop, "sandbox")
-	for _, i := range n.instances {
+	for _, i := range slices.Clone(n.instances) { // some may be removed meanwhile
 		if i.sandbox == last && i.running {
 			p.sleep(n.upTo(100))
 			n.dies(i, 137)

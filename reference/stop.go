@@ -264,12 +264,13 @@ func (r *reading) probeFailed(s *state, i int) bool {
 	}
 	unanswered := (spec.liveness.network || spec.startup.network) && r.ev.runs[i] > s.c[i].run
 	x := r.seenOf(s, i)
-	return unanswered || x.failing != 0 || r.ev.probeFailed[i] || r.ranOutOfTime(i, x)
+	return unanswered || x.failing != 0 || r.ev.probeFailed[i] || r.ev.runs[i] > s.c[i].run && r.ranOutOfTime(i, x)
 }
 
 // ranOutOfTime reports whether a probe of instance x of container i may have failed
 // for good with no line, its process never being in time to write one: it has
-// written nothing for as long as that takes. Events would tell of it; a log has none.
+// written nothing for as long as that takes. Events would tell of it; a log has none,
+// and shows at most that the container was started again.
 func (r *reading) ranOutOfTime(i int, x *seen) bool {
 	if !r.logOnly || r.ev.complete || x.first == 0 {
 		return false

@@ -37,7 +37,7 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if err != nil {
 		return broken(t, err)
 	}
-	switch r, n, d := settle(k, p, obs, t.LogOnly); {
+	switch r, n, d := readNumbered(k, p, obs, t.LogOnly); {
 	case d != nil:
 		return r.refuse(n, &obs[n], d)
 	case n < len(obs):

@@ -127,17 +127,23 @@ func TestRecordedWrongKubelet(t *testing.T) {
 	}
 }
 
+// passesCutOff asserts that a trace passes, whatever is cut off behind.
+func passesCutOff(t *testing.T, k reference.Kubelet, pod *corev1.Pod, tr *trace.Trace) {
+	t.Helper()
+	for n := range tr.Entries {
+		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
+		v := reference.Check(k, pod, cut)
+		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
+	}
+}
+
 // Recorded on a real node: a postStart hook that nobody answers has the kubelet
 // stop the first instance of worker before it writes anything, so that the second
 // one is worker#0 in the log. Whatever is cut off behind, it passes; what that
 // instance writes after it was shown to have ended does not.
 func TestRecordedSilentInstance(t *testing.T) {
 	pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", "poststart-http-refused"), "trace.jsonl")
-	for n := range tr.Entries {
-		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
-		v := reference.Check(k, pod, cut)
-		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
-	}
+	passesCutOff(t, k, pod, tr)
 
 	over := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool {
 		return e.Pod != nil && slices.ContainsFunc(e.Pod.Status.ContainerStatuses, func(cs corev1.ContainerStatus) bool {
@@ -201,11 +207,7 @@ func TestInstanceNotStarted(t *testing.T) {
 // stopped. Without that one the container was stopped too soon.
 func TestRecordedSilentProbe(t *testing.T) {
 	pod, tr, k := stored(t, filepath.Join("testdata", "silent-probe", "exec-timeout"), "trace.jsonl")
-	for n := range tr.Entries {
-		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
-		v := reference.Check(k, pod, cut)
-		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
-	}
+	passesCutOff(t, k, pod, tr)
 
 	term := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool {
 		return e.Log != nil && strings.HasSuffix(*e.Log, "stuck#0 / main: signal TERM")
@@ -252,11 +254,7 @@ func TestSilentProbeInALog(t *testing.T) {
 // Whatever is cut off behind, it passes; a third instance does not.
 func TestRecordedRemovedFirst(t *testing.T) {
 	pod, tr, k := stored(t, filepath.Join("testdata", "removed-first", "image-changed"), "trace.jsonl")
-	for n := range tr.Entries {
-		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
-		v := reference.Check(k, pod, cut)
-		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
-	}
+	passesCutOff(t, k, pod, tr)
 
 	end := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool { return e.Log != nil && strings.HasSuffix(*e.Log, "main#1 / main: end 0") })
 	assert.Assert(t, end > 0)
@@ -271,11 +269,7 @@ func TestRecordedRemovedFirst(t *testing.T) {
 // cut off behind, it passes; without the deadline as the reason it does not.
 func TestRecordedDeadline(t *testing.T) {
 	pod, tr, k := stored(t, filepath.Join("testdata", "deadline", "readiness-gate"), "trace.jsonl")
-	for n := range tr.Entries {
-		cut := &trace.Trace{Header: tr.Header, Entries: tr.Entries[:n+1]}
-		v := reference.Check(k, pod, cut)
-		assert.Assert(t, v.Outcome == reference.Pass || cut.Logs() == 0, "first %d entries: %s", n+1, v.Text())
-	}
+	passesCutOff(t, k, pod, tr)
 
 	entries := slices.Clone(tr.Entries)
 	changed := 0

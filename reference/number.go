@@ -66,13 +66,13 @@ type doubt struct{ c, counted, at int }
 // maxReadings bounds the ways to settle the doubts of a trace that are tried.
 const maxReadings = 64
 
-// settle reads the observations with the lines numbered such that they pass, if it
+// readNumbered reads the observations with the lines numbered such that they pass, if it
 // finds a way to, and else such that the reading comes furthest; see [read].
 //
 // What is refused may be so because of a doubt before it. The doubts of the way
 // that came furthest are settled first, one at a time, the nearest one before the
 // others.
-func settle(k Kubelet, p *plan, obs []observation, logOnly bool) (best *reading, reach int, d *denial) {
+func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool) (best *reading, reach int, d *denial) {
 	var open []way
 	var tried [][]doubt
 	var sure []doubt // of the best one

@@ -37,9 +37,11 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if err != nil {
 		return broken(t, err)
 	}
-	switch r, n, d := readNumbered(k, p, obs, t.LogOnly); {
+	switch r, n, d, more := readNumbered(k, p, obs, t.LogOnly); {
 	case d != nil:
 		return r.refuse(n, &obs[n], d)
+	case more:
+		return undecided(n, obs[n].entry.Line, fmt.Sprintf("more than %d ways to number the lines up to here", maxReadings))
 	case n < len(obs):
 		return tooMany(n, obs[n].entry.Line)
 	}
@@ -124,7 +126,11 @@ func planFor(k Kubelet, pod *corev1.Pod) (*plan, Verdict) {
 }
 
 func tooMany(n, line int) Verdict {
-	return Verdict{Outcome: Inconclusive, Accepted: n, Line: line, Reason: fmt.Sprintf("more than %d ways to read the trace up to here", maxStates)}
+	return undecided(n, line, fmt.Sprintf("more than %d ways to read the trace up to here", maxStates))
+}
+
+func undecided(n, line int, why string) Verdict {
+	return Verdict{Outcome: Inconclusive, Accepted: n, Line: line, Reason: why}
 }
 
 // advance maps the set of states over observation n, and takes it into the

@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -199,6 +200,59 @@ func TestInstanceNotStarted(t *testing.T) {
 	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
 	assert.Equal(t, v.Rule, "start/one-instance-at-a-time")
 	assert.Equal(t, v.Line, last.Line+2)
+}
+
+// Made by the simulator: a sidecar was stopped without a line since its hook failed,
+// and the second Event of it is all that shows that there were two.
+func TestInstanceShownByTheEndOfItsHook(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", "hook-failed"), "trace.jsonl")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+
+	last := tr.Entries[len(tr.Entries)-1].Event
+	assert.Equal(t, last.Count, int32(2))
+	last.Count = 1
+	v = reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+	assert.Equal(t, v.Rule, "terminate/cause")
+	assert.Equal(t, v.Line, 5)
+}
+
+// The first line of each container may be of either instance, so that each container
+// doubles the ways to number the lines. A line that none of them admits is
+// refused only where all were tried.
+func TestMoreWaysToNumberThanAreTried(t *testing.T) {
+	const start = "2026-01-02T03:00:00"
+	for doubts, want := range map[int]reference.Outcome{6: reference.Violation, 7: reference.Inconclusive} {
+		var file strings.Builder
+		var pod corev1.Pod
+		var statuses []string
+		file.WriteString(`{"trace":1,"kubernetes":"v1.28.5","kubelet":"v1.28.5"}` + "\n" + `{"at":"` + start + `Z","did":{"apply":{}}}` + "\n")
+		for c := range doubts + 1 {
+			name, restarts, lastState := fmt.Sprintf("container%d", c), 0, ""
+			if c < doubts {
+				restarts, lastState = 1, fmt.Sprintf(`,"lastState":{"terminated":{"exitCode":1,"startedAt":"%sZ","finishedAt":"%sZ"}}`, start, start)
+			}
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name})
+			fmt.Fprintf(&file, `{"at":"%s.5Z","log":"%s.5Z: %s#0 / main: begin"}`+"\n", start, start, name)
+			statuses = append(statuses, fmt.Sprintf(`{"name":"%s","restartCount":%d,"started":true,"ready":true,"state":{"running":{"startedAt":"%sZ"}}%s}`,
+				name, restarts, start, lastState))
+		}
+		fmt.Fprintf(&file, `{"at":"%s.6Z","type":"MODIFIED","pod":{"status":{"phase":"Running","containerStatuses":[%s]}}}`+"\n", start, strings.Join(statuses, ","))
+		for _, mark := range []string{"end 0", "tick 1"} {
+			fmt.Fprintf(&file, `{"at":"%s.7Z","log":"%s.7Z: container%d#0 / main: %s"}`+"\n", start, start, doubts, mark)
+		}
+		tr, err := trace.Read(strings.NewReader(file.String()))
+		assert.NilError(t, err)
+		k, err := reference.ParseKubelet("v1.28.5")
+		assert.NilError(t, err)
+		v := reference.Check(k, &pod, tr)
+		assert.Equal(t, v.Outcome, want, v.Text())
+		assert.Equal(t, v.Line, tr.Entries[len(tr.Entries)-1].Line, v.Text())
+		if want == reference.Inconclusive {
+			assert.Assert(t, strings.Contains(v.Reason, "ways to number"), v.Text())
+		}
+	}
 }
 
 // Recorded on a real node that was short of time: the second failure of a liveness

@@ -3,6 +3,7 @@ package reference
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,16 +64,18 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 // one that is surely no longer there, and the place of its first line.
 type doubt struct{ c, counted, at int }
 
-// maxReadings bounds the ways to settle the doubts of a trace that are tried.
+// maxReadings bounds the ways to settle the doubts of a trace that are tried; past
+// it the verdict is inconclusive.
 const maxReadings = 64
 
 // readNumbered reads the observations with the lines numbered such that they pass, if it
-// finds a way to, and else such that the reading comes furthest; see [read].
+// finds a way to, and else such that the reading comes furthest; see [read]. Where
+// ways are left that it did not try there is no denial, and more is set.
 //
 // What is refused may be so because of a doubt before it. The doubts of the way
 // that came furthest are settled first, one at a time, the nearest one before the
 // others.
-func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool) (best *reading, reach int, d *denial) {
+func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool) (best *reading, reach int, d *denial, more bool) {
 	var open []way
 	var tried [][]doubt
 	var sure []doubt // of the best one
@@ -84,7 +87,7 @@ func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool) (best *re
 		}
 		tried = append(tried, next.sure)
 		if reach == len(obs) {
-			return best, reach, nil
+			return best, reach, nil, false
 		}
 		open = append(open, next.further(doubts, n)...)
 		open = slices.DeleteFunc(open, func(w way) bool {
@@ -97,7 +100,10 @@ func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool) (best *re
 	if len(tried) > 1 {
 		renumber(p, obs, sure...)
 	}
-	return best, reach, d
+	if len(open) > 0 {
+		return best, reach, nil, true
+	}
+	return best, reach, d, false
 }
 
 // way is a way to number the lines that was not tried yet: the doubts that it
@@ -236,17 +242,18 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 }
 
 // creation is how many instances of a container had been created, by an
-// Event, at least; 0 if it is of another kind. One of the two may be lost, and some
-// may not have been started.
+// Event, at least; 0 if it is of another kind. Any of them may be lost, and some
+// instances may not have been started.
 func creation(p *plan, e *trace.Event, all []lives) (c, made int) {
-	if e.Reason != "Created" && e.Reason != "Started" {
+	ran := e.Reason == "Started" || e.Reason == "FailedPostStartHook" || e.Reason == "Killing" && strings.Contains(e.Message, "FailedPostStartHook")
+	if e.Reason != "Created" && !ran {
 		return 0, 0
 	}
 	c, ok := eventContainer(p, e)
 	if !ok {
 		return 0, 0
 	}
-	if e.Reason == "Started" {
+	if ran {
 		return c, int(e.Count) + len(all[c].unstarted)
 	}
 	return c, int(e.Count)

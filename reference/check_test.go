@@ -202,20 +202,49 @@ func TestInstanceNotStarted(t *testing.T) {
 	assert.Equal(t, v.Line, last.Line+2)
 }
 
-// Made by the simulator: a sidecar was stopped without a line since its hook failed,
-// and the second Event of it is all that shows that there were two.
-func TestInstanceShownByTheEndOfItsHook(t *testing.T) {
-	pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", "hook-failed"), "trace.jsonl")
+// Made by the simulator: a container was stopped without a line since its hook failed,
+// and nothing but Events shows that there were two instances: the second one of such a stop, or
+// one of a start behind it.
+func TestInstanceShownByEvents(t *testing.T) {
+	for name, hide := range map[string]func([]trace.Entry){
+		"hook-failed-twice": func(e []trace.Entry) { e[len(e)-1].Event.Count = 1 },
+		"hook-failed-once": func(e []trace.Entry) { // all of one instance
+			e[1].Event, e[2].Event, e[4].Event = e[4].Event, e[1].Event, e[2].Event
+		},
+	} {
+		pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", name), "trace.jsonl")
+		v := reference.Check(k, pod, tr)
+		assert.Equal(t, v.Outcome, reference.Pass, "%s: %s", name, v.Text())
+		hide(tr.Entries)
+		v = reference.Check(k, pod, tr)
+		assert.Equal(t, v.Outcome, reference.Violation, "%s: %s", name, v.Text())
+		assert.Equal(t, v.Rule, "terminate/cause", "%s: %s", name, v.Text())
+		assert.Assert(t, strings.HasSuffix(v.Log, "post start hook: end 1") || strings.HasSuffix(v.Log, "post start hook: end 0"), "%s: %s", name, v.Text())
+	}
+}
+
+// Made by the simulator: a container whose hook had failed is started again by the
+// second sync, before the one behind it. That a liveness probe has it stopped later is no part of
+// this start, and may come behind that of the other; where its hook fails once more, that is.
+func TestKilledBehindTheStartOfTheNext(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "killed-behind-start", "restarted-first"), "trace.jsonl")
 	v := reference.Check(k, pod, tr)
 	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
 
-	last := tr.Entries[len(tr.Entries)-1].Event
-	assert.Equal(t, last.Count, int32(2))
-	last.Count = 1
-	v = reference.Check(k, pod, tr)
+	last := len(tr.Entries) - 1
+	entries := slices.Delete(slices.Clone(tr.Entries), last-3, last-2) // the update
+	first := "2026-01-02T03:00:11.137Z: container2#1 / main: begin"
+	entries = slices.Insert(entries, last-1, trace.Entry{At: tr.Entries[last].At, Line: tr.Entries[last-1].Line, Log: &first})
+	v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+
+	failed := strings.TrimSuffix(*entries[2].Log, "0") + "1"
+	entries[2].Log = &failed
+	entries[3].Event.Message = "FailedPostStartHook"
+	v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
 	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
-	assert.Equal(t, v.Rule, "terminate/cause")
-	assert.Equal(t, v.Line, 5)
+	assert.Equal(t, v.Rule, "start/listed-order", v.Text())
+	assert.Assert(t, strings.HasSuffix(v.Log, "container1#1 / pre stop hook: end 0"), v.Text())
 }
 
 // The first line of each container may be of either instance, so that each container

@@ -41,9 +41,12 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 		case o.entry.Pod != nil:
 			eachStatus(p, o.entry.Pod, func(c int, cs *corev1.ContainerStatus) { lives[c].show(cs) })
 		case o.entry.Event != nil:
-			if c, made := creation(p, o.entry.Event, lives); made > 0 {
-				lives[c].newest = max(lives[c].newest, int32(made)-1)
+			if c, kind, ok := instanceEvent(p, o.entry.Event); ok {
+				l := &lives[c]
+				l.newest = max(l.newest, int32(l.tell(kind, o.entry.Event))-1)
 			}
+		case o.entry.Gap != nil:
+			forget(lives)
 		case o.isLog && o.counted != trace.NoRun:
 			l := &lives[o.c]
 			shift, ok := l.shifts[o.counted]
@@ -151,6 +154,8 @@ type lives struct {
 	// unstarted are the instances that were shown so far to have ended without having
 	// been started.
 	unstarted map[int32]bool
+	// told is how many instances there were at least by the last Event of each kind so far.
+	told [instanceEvents]int
 	// shifts is by how much the kubelet counts more than the log does, for each number
 	// so far, and shift the one of the newest number.
 	shifts map[int]int
@@ -187,9 +192,12 @@ func livesOf(p *plan, obs []observation) []lives {
 					over[c] = max(over[c], int(k)+1)
 				}
 			})
+		case o.entry.Gap != nil:
+			forget(all)
 		case o.entry.Event != nil:
-			if c, made := creation(p, o.entry.Event, all); made > 0 {
+			if c, kind, ok := instanceEvent(p, o.entry.Event); ok {
 				l := &all[c]
+				made := l.tell(kind, o.entry.Event)
 				l.made = max(l.made, made)
 				if _, ok := l.there[int32(made)-1]; !ok {
 					l.there[int32(made)-1] = o.entry.Event.LastTimestamp.Time
@@ -201,7 +209,16 @@ func livesOf(p *plan, obs []observation) []lives {
 		all[c].countBehind()
 		clear(all[c].unstarted)
 	}
+	forget(all)
 	return all
+}
+
+// forget has nothing concluded from the order of the Events before a gap and behind
+// it, where they may come in any.
+func forget(all []lives) {
+	for c := range all {
+		all[c].told = [instanceEvents]int{}
+	}
 }
 
 // countBehind counts the numbers that follow one which wrote when an instance was
@@ -241,22 +258,47 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 	}
 }
 
-// creation is how many instances of a container had been created, by an
-// Event, at least; 0 if it is of another kind. Any of them may be lost, and some
-// instances may not have been started.
-func creation(p *plan, e *trace.Event, all []lives) (c, made int) {
-	ran := e.Reason == "Started" || e.Reason == "FailedPostStartHook" || e.Reason == "Killing" && strings.Contains(e.Message, "FailedPostStartHook")
-	if e.Reason != "Created" && !ran {
-		return 0, 0
+// The Events of an instance, in the order in which they are recorded, that there is
+// at most one of. Killing is one of these where it is a part of the start.
+const (
+	eventCreated = iota
+	eventStarted
+	eventHookFailed
+	instanceEvents
+)
+
+// instanceEvent is the container and the kind of an Event; ok is false if it is none
+// of those.
+func instanceEvent(p *plan, e *trace.Event) (c, kind int, ok bool) {
+	switch {
+	case e.Reason == "Created":
+		kind = eventCreated
+	case e.Reason == "Started":
+		kind = eventStarted
+	case e.Reason == "FailedPostStartHook", e.Reason == "Killing" && strings.Contains(e.Message, "FailedPostStartHook"):
+		kind = eventHookFailed
+	default:
+		return 0, 0, false
 	}
-	c, ok := eventContainer(p, e)
-	if !ok {
-		return 0, 0
+	c, ok = eventContainer(p, e)
+	return c, kind, ok
+}
+
+// tell takes the next of these Events and returns how many instances there had been
+// by then at least. Any of them may be lost, and instances that were not started
+// have but the first; but what comes behind a later kind is of another instance.
+func (l *lives) tell(kind int, e *trace.Event) (made int) {
+	made = int(e.Count)
+	if kind != eventCreated {
+		made += len(l.unstarted)
 	}
-	if ran {
-		return c, int(e.Count) + len(all[c].unstarted)
+	for _, later := range l.told[kind+1:] {
+		if later > 0 {
+			made = max(made, later+1)
+		}
 	}
-	return c, int(e.Count)
+	l.told[kind] = max(l.told[kind], made)
+	return made
 }
 
 // ends takes the end of an instance.

@@ -135,7 +135,7 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 			if c.kill == byHook && x.first != 0 {
 				since = x.first // that is a part of its start
 			}
-			if last < since && !r.isDueFirst(&s, j, i, n) {
+			if last < since {
 				by = cause{max(by.obs, c.killed.obs), ruleHooksSerial}
 			} else {
 				early.c[j].stopped(n, ruleBlocksNext)
@@ -145,7 +145,7 @@ func (r *reading) free(s state, i, n int) (after state, before *state, by cause)
 		if j == i || since == 0 || c.fresh || c.returned.known() || c.gone.known() {
 			continue
 		}
-		if last < x.first && !r.isDueFirst(&s, j, i, n) && !r.awaited(&s, i, j) {
+		if last < x.first && !r.awaited(&s, i, j) {
 			by = cause{max(by.obs, since), ruleHooksSerial}
 		} else {
 			r.settle(&early, j, n, ruleBlocksNext)

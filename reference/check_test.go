@@ -247,6 +247,22 @@ func TestKilledBehindTheStartOfTheNext(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(v.Log, "container1#1 / pre stop hook: end 0"), v.Text())
 }
 
+// Made by the simulator: a container that is never started again, by its policy, has a
+// second instance in a new sandbox and a third one since its image was changed. Without
+// a new sandbox that is one too many.
+func TestReplacedInNewSandbox(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "replaced-in-new-sandbox"), "trace.jsonl")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+
+	entries := slices.DeleteFunc(slices.Clone(tr.Entries), func(e trace.Entry) bool { return e.Event != nil && e.Event.Reason == "SandboxChanged" })
+	assert.Equal(t, len(entries), len(tr.Entries)-1)
+	v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+	assert.Equal(t, v.Rule, "restart/container-rules")
+	assert.Assert(t, strings.HasSuffix(v.Log, "container3#2 / main: begin"), v.Text())
+}
+
 // The first line of each container may be of either instance, so that each container
 // doubles the ways to number the lines. A line that none of them admits is
 // refused only where all were tried.

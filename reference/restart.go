@@ -245,9 +245,10 @@ func (r *reading) replaced(s *state, i int, run int32, n int) bool {
 	if !r.p.isRegular(i) || !r.changedBy(i, n) {
 		return false
 	}
-	// Each kubelet may have left one behind that it had created and not started.
+	// Each kubelet may have left one behind that it had created and not started, and
+	// in each sandbox the container begins anew.
 	most := r.ev.changes[i] + int32(len(r.ev.restarts))
-	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && r.p.gates[gateRestartAll] == ""; once && run > most && !r.ev.startFailed[i] {
+	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && !r.roundsInTrace(); once && run > most && !r.ev.startFailed[i] {
 		return false
 	}
 	if c.run != run-1 || x.mainEnd == 0 || c.kill != alive {

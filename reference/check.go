@@ -234,9 +234,12 @@ func (r *reading) refuse(n int, o *observation, d *denial) Verdict {
 		Reason:   d.why,
 		Allowed:  r.allowed(),
 	}
-	v.Because = r.contradiction(n, o, d)
-	if v.Reason == "" {
-		v.Reason = reasonOf(d, o, v)
+	var direct int
+	v.Because, direct = r.contradiction(n, o, d)
+	if v.Reason == "" && len(v.Because) == 0 {
+		v.Reason = "no state of a correct kubelet admits this here"
+	} else if v.Reason == "" {
+		v.Reason = reasonOf(d, o, v.Because[direct].Line)
 	}
 	if issue := knownIssue(r.k, d.rule); issue != "" {
 		v.Outcome, v.Issue = Known, issue
@@ -246,15 +249,12 @@ func (r *reading) refuse(n int, o *observation, d *denial) Verdict {
 
 // reasonOf says what the refused line and the earlier one have to do with each
 // other, where the rule alone does not.
-func reasonOf(d *denial, o *observation, v Verdict) string {
-	if len(v.Because) == 0 {
-		return "no state of a correct kubelet admits this here"
-	}
+func reasonOf(d *denial, o *observation, earlier int) string {
 	what := "this"
 	if o.isLog {
 		what = fmt.Sprintf("the %s of %s", o.log.Actor, o.log.Container)
 	}
-	switch earlier := v.Because[0].Line; d.rule {
+	switch d.rule {
 	case ruleBlocksNext, ruleAfterSync, ruleBetweenSyncs, ruleTermAfterSync, ruleRestartSerial:
 		if o.isLog && o.log.Actor != trace.PostStart {
 			return fmt.Sprintf("line %d shows that the post start hook of %s had returned; it has logged no end, so it died with its container, and here that goes on", earlier, o.log.Container)

@@ -247,20 +247,39 @@ func TestKilledBehindTheStartOfTheNext(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(v.Log, "container1#1 / pre stop hook: end 0"), v.Text())
 }
 
-// Made by the simulator: a container that is never started again, by its policy, has a
-// second instance in a new sandbox and a third one since its image was changed. Without
-// a new sandbox that is one too many.
-func TestReplacedInNewSandbox(t *testing.T) {
-	pod, tr, k := stored(t, filepath.Join("testdata", "replaced-in-new-sandbox"), "trace.jsonl")
-	v := reference.Check(k, pod, tr)
-	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+// Made by the simulator: each trace passes because of one of its entries, and is refused
+// without it.
+func TestWithoutItsCause(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause              func(e trace.Entry) bool
+		rule, line, reason string
+	}{
+		// A container that is never started again, by its policy, has a second instance in
+		// a new sandbox and a third one since its image was changed.
+		"replaced-in-new-sandbox": {
+			func(e trace.Entry) bool { return e.Event != nil && e.Event.Reason == "SandboxChanged" },
+			"restart/container-rules", "container3#2 / main: begin", "no state of a correct kubelet admits this here",
+		},
+		// The instance before had started, but a kubelet that was restarted since does not
+		// know that, and its startup probe reaches the new one, whose hook still runs.
+		"startup-asks-old-instance": {
+			func(e trace.Entry) bool { return e.Did != nil && e.Did.Name == trace.ActRestart },
+			"probes/after-sync", "container1#1 / post start hook: end 0",
+			"line 7 shows that the post start hook of container1 had ended, and here it goes on",
+		},
+	} {
+		pod, tr, k := stored(t, filepath.Join("testdata", "with-cause", name), "trace.jsonl")
+		v := reference.Check(k, pod, tr)
+		assert.Equal(t, v.Outcome, reference.Pass, "%s: %s", name, v.Text())
 
-	entries := slices.DeleteFunc(slices.Clone(tr.Entries), func(e trace.Entry) bool { return e.Event != nil && e.Event.Reason == "SandboxChanged" })
-	assert.Equal(t, len(entries), len(tr.Entries)-1)
-	v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
-	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
-	assert.Equal(t, v.Rule, "restart/container-rules")
-	assert.Assert(t, strings.HasSuffix(v.Log, "container3#2 / main: begin"), v.Text())
+		entries := slices.DeleteFunc(slices.Clone(tr.Entries), c.cause)
+		assert.Equal(t, len(entries), len(tr.Entries)-1, name)
+		v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+		assert.Equal(t, v.Outcome, reference.Violation, "%s: %s", name, v.Text())
+		assert.Equal(t, v.Rule, c.rule, "%s: %s", name, v.Text())
+		assert.Assert(t, strings.HasSuffix(v.Log, c.line), "%s: %s", name, v.Text())
+		assert.Equal(t, v.Reason, c.reason, name)
+	}
 }
 
 // The first line of each container may be of either instance, so that each container

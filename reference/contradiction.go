@@ -17,8 +17,9 @@ const most = 200
 // contradiction returns the fewest other observations that, with observation n,
 // break the rule of d. Most come before it; one that comes later shows that a
 // process writes to the log at all. Where nothing shorter than the whole trace
-// does, it returns those that d names.
-func (r *reading) contradiction(n int, o *observation, d *denial) []Because {
+// does, it returns those that d names. Of them, it points at the one that forbids most
+// directly what was refused.
+func (r *reading) contradiction(n int, o *observation, d *denial) (why []Because, direct int) {
 	rules := map[int]string{}
 	for _, c := range d.because {
 		rules[int(c.obs)-1] = c.rule
@@ -39,17 +40,22 @@ func (r *reading) contradiction(n int, o *observation, d *denial) []Because {
 	}
 	obs, err := r.src.pick(short)
 	if err != nil {
-		return nil // the file has changed under the judge; the verdict stands
+		return nil, 0 // the file has changed under the judge; the verdict stands
 	}
-	var why []Because
+	rank := len(d.because)
 	for i, at := range short {
+		if first := slices.IndexFunc(d.because, func(c cause) bool { return int(c.obs)-1 == at }); first >= 0 && first < rank {
+			rank, direct = first, i
+		} else if rank == len(d.because) && at < n {
+			direct = i // the last one before it, where none of those is left
+		}
 		rule := rules[at]
 		if rule == "" {
 			rule = d.rule
 		}
 		why = append(why, Because{Line: obs[i].entry.Line, Log: obs[i].text(), Rule: rule})
 	}
-	return why
+	return why, direct
 }
 
 // fewest drops from some observations before n what is not needed for the

@@ -307,12 +307,12 @@ func (r *reading) shownBy(i int, run int32, n int) bool {
 }
 
 // startsOld reports whether a startup probe that reaches instance run of container
-// i may be meant for the one before. That had not started then, and was stopped
-// neither for a startup probe, after which none is run, nor for a liveness probe,
+// i may be meant for the one before. That had not started then, as far as the kubelet
+// that runs knows, and was stopped neither for a startup probe, after which none is run, nor for a liveness probe,
 // which waits for it to start: its definition had changed, or its sandbox.
 func (r *reading) startsOld(i int, run int32, n int) bool {
 	p, old := &r.p.containers[i].startup, r.h[i].at(run-1)
-	return p.network && run > 0 && old.passed == 0 && (r.p.isRegular(i) && r.changedBy(i, n) || p.fixed && r.ev.newSandbox)
+	return p.network && run > 0 && (old.passed == 0 || r.cutOff(old.passed, n)) && (r.p.isRegular(i) && r.changedBy(i, n) || p.fixed && r.ev.newSandbox)
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

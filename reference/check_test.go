@@ -267,6 +267,13 @@ func TestWithoutItsCause(t *testing.T) {
 			"probes/after-sync", "container1#1 / post start hook: end 0",
 			"line 7 shows that the post start hook of container1 had ended, and here it goes on",
 		},
+		// An init container has died without a line; a status that comes behind the TERM
+		// of the sidecar shows it.
+		"init-died-silent": {
+			func(e trace.Entry) bool { return e.Pod != nil },
+			"terminate/cause", "sidecar1#0 / main: signal TERM",
+			"nothing that was seen by then gives the kubelet a reason to stop container sidecar1",
+		},
 	} {
 		pod, tr, k := stored(t, filepath.Join("testdata", "with-cause", name), "trace.jsonl")
 		v := reference.Check(k, pod, tr)

@@ -331,8 +331,8 @@ func (r *reading) failedInit(s *state) int {
 		spec, c, x := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
 		died := x.mainEnd == 0 && !c.fresh && !c.done.known() && r.h[j].over >= c.run
 		for run, ends := range r.ev.exits[j] {
-			// Or the next one did, and wrote nothing.
-			died = died || run > c.run && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode != 0 })
+			// A status that comes later shows it, or that the next one did, which wrote nothing.
+			died = died || (run > c.run || run == c.run && x.mainEnd == 0) && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode != 0 })
 		}
 		if spec.role == initContainer && spec.policy == corev1.RestartPolicyNever && (died || x.mainEnd != 0 && x.mainCode != 0) {
 			return j

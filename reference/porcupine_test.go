@@ -72,21 +72,25 @@ func histories(p simulator.Pod, o simulator.Options, n, lines int) [][]string {
 	return all
 }
 
-// porcupinePod is a Pod of one container that is restarted and probed, or of several that run once.
-func porcupinePod(containers int) (simulator.Pod, simulator.Options) {
-	p := simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []simulator.Container{
+// restartedPod is a Pod of one or two containers that are restarted and probed, oncePod one
+// of containers that run once; both have postStart hooks.
+func restartedPod(containers int) simulator.Pod {
+	return simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []simulator.Container{
 		{
 			Name: "a", PostStart: simulator.Exec, PreStop: simulator.Exec, Exits: true,
 			Readiness: &simulator.Probe{}, Liveness: &simulator.Probe{Failures: 1},
 		},
-	}}
-	if containers > 1 {
-		p.Policy, p.Containers = corev1.RestartPolicyNever, []simulator.Container{
-			{Name: "a", PostStart: simulator.Exec, Exits: true}, {Name: "b", PostStart: simulator.Exec, Exits: true}, {Name: "c", PostStart: simulator.Exec, Exits: true},
-		}[:containers]
-	}
-	return p, simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
+		{Name: "b", PostStart: simulator.Exec, Exits: true, Readiness: &simulator.Probe{}},
+	}[:containers]}
 }
+
+func oncePod(containers int) simulator.Pod {
+	return simulator.Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: []simulator.Container{
+		{Name: "a", PostStart: simulator.Exec, Exits: true}, {Name: "b", PostStart: simulator.Exec, Exits: true}, {Name: "c", PostStart: simulator.Exec, Exits: true},
+	}[:containers]}
+}
+
+var porcupineOptions = simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
 
 func timed(log []string) *trace.Trace {
 	tr := &trace.Trace{Header: trace.Header{Kubelet: "v1.37.2"}, LogOnly: true}
@@ -98,9 +102,15 @@ func timed(log []string) *trace.Trace {
 }
 
 func TestSameVerdictsAsPorcupine(t *testing.T) {
-	for _, tc := range []struct{ containers, histories, lines int }{{1, 60, 8}, {2, 40, 12}, {3, 20, 6}} {
-		t.Run(fmt.Sprintf("%d containers", tc.containers), func(t *testing.T) {
-			p, o := porcupinePod(tc.containers)
+	for name, tc := range map[string]struct {
+		pod              simulator.Pod
+		histories, lines int
+	}{
+		"1 container restarted": {restartedPod(1), 60, 8}, "2 containers restarted": {restartedPod(2), 20, 4},
+		"2 containers once": {oncePod(2), 40, 12}, "3 containers once": {oncePod(3), 20, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, o := tc.pod, porcupineOptions
 			k, err := reference.ParseKubelet("v1.37.2")
 			assert.NilError(t, err)
 			model, pod := kubeletModel(p, o), p.Manifest()
@@ -122,10 +132,16 @@ func TestSameVerdictsAsPorcupine(t *testing.T) {
 
 // The same histories, judged by porcupine and by the judge. A Pod with more to choose from has more states that porcupine goes through one by one.
 func BenchmarkPorcupine(b *testing.B) {
-	for _, bc := range []struct{ containers, lines int }{{1, 6}, {1, 10}, {2, 9}, {3, 9}} {
-		p, o := porcupinePod(bc.containers)
-		b.Run(fmt.Sprintf("containers=%d/lines=%d", bc.containers, bc.lines), func(b *testing.B) {
-			comparePorcupine(b, p, o, histories(p, o, 20, bc.lines))
+	for _, bc := range []struct {
+		name  string
+		pod   simulator.Pod
+		lines int
+	}{
+		{"restarted=1", restartedPod(1), 6}, {"restarted=1", restartedPod(1), 10}, {"restarted=2", restartedPod(2), 6},
+		{"once=2", oncePod(2), 9}, {"once=3", oncePod(3), 9},
+	} {
+		b.Run(fmt.Sprintf("%s/lines=%d", bc.name, bc.lines), func(b *testing.B) {
+			comparePorcupine(b, bc.pod, porcupineOptions, histories(bc.pod, porcupineOptions, 20, bc.lines))
 		})
 	}
 }

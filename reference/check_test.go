@@ -267,6 +267,13 @@ func TestWithoutItsCause(t *testing.T) {
 			"probes/after-sync", "container1#1 / post start hook: end 0",
 			"line 7 shows that the post start hook of container1 had ended, and here it goes on",
 		},
+		// A container was stopped without a line since its hook failed, and the Events of its
+		// next start were lost: the line is of that one, and none of the sync whose end a probe shows.
+		"start-without-events": {
+			func(e trace.Entry) bool { return e.Event != nil && e.Event.Reason == "Killing" },
+			"probes/after-sync", "container3#0 / post start hook: tick 1",
+			"line 5 shows that the post start hook of container3 had ended, and here it goes on",
+		},
 		// An init container has died without a line; a status that comes behind the TERM
 		// of the sidecar shows it.
 		"init-died-silent": {

@@ -143,10 +143,13 @@ type lives struct {
 	// there and ended are when each instance was there at the latest and when it
 	// ended, by the clock of the node in whole seconds; zero where that is not shown.
 	there, ended map[int32]time.Time
+	// may is since when each instance may be there, as the one before it was being stopped: its
+	// start may have lost all of its Events.
+	may map[int32]time.Time
 	// last is the last line of each number, and highest the highest number.
 	last    map[int]*observation
 	highest int
-	// made is how many instances there were at least.
+	// made is how many instances there may have been, as far as there is a sign of them.
 	made int
 	// newest is the newest instance that was shown so far, and over the newest
 	// that was shown to have ended; -1 if there is none.
@@ -166,7 +169,7 @@ type lives struct {
 func livesOf(p *plan, obs []observation) []lives {
 	all := make([]lives, len(p.containers))
 	for c := range all {
-		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, last: map[int]*observation{}, unstarted: map[int32]bool{}, shifts: map[int]int{}, newest: -1, over: -1}
+		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, may: map[int32]time.Time{}, last: map[int]*observation{}, unstarted: map[int32]bool{}, shifts: map[int]int{}, newest: -1, over: -1}
 	}
 	over := make([]int, len(all)) // how many were shown to have ended so far
 	for n := range obs {
@@ -201,6 +204,10 @@ func livesOf(p *plan, obs []observation) []lives {
 				l.made = max(l.made, made)
 				if _, ok := l.there[int32(made)-1]; !ok {
 					l.there[int32(made)-1] = o.entry.Event.LastTimestamp.Time
+				}
+				if _, ok := l.may[int32(made)]; !ok && kind == eventHookFailed {
+					l.made = max(l.made, made+1)
+					l.may[int32(made)] = o.entry.Event.LastTimestamp.Time
 				}
 			}
 		}
@@ -344,6 +351,11 @@ func (l *lives) first(o *observation, sure bool) (doubtful bool) {
 			least = max(least, k+1)
 		default:
 			most = max(most, k+1)
+		}
+	}
+	for k, at := range l.may {
+		if shown(at) && !first.Before(at) {
+			most = max(most, k)
 		}
 	}
 	l.shift = max(l.shift, int(least)-o.counted)

@@ -588,7 +588,14 @@ func (r *reading) notProbed(s *state, i, n int) *denial {
 			due += max(time.Duration(r.p.grace)*time.Second, minimumGrace)
 		}
 	}
-	if wait := r.between(int(since)-1, n); wait > due+r.patient(prompt)+r.slack(n) {
+	// A Pod that ends is probed no more; the first sign of that may come behind a preStop
+	// hook that sleeps.
+	until := n
+	for _, a := range r.ev.ends {
+		until = min(until, int(a)-1)
+	}
+	due += spec.sleepStop
+	if wait := r.between(int(since)-1, until); !r.ev.endsAnyTime && wait > due+r.patient(prompt)+r.slack(n) {
 		return because(deny(ruleProbedAgain, cause{x.first, ruleProbedAgain}), "container %s was started again %s before and has not been probed", spec.name, wait)
 	}
 	return nil

@@ -277,6 +277,13 @@ func TestWithoutItsCause(t *testing.T) {
 			"probes/after-sync", "container3#0 / post start hook: tick 1",
 			"line 5 shows that the post start hook of container3 had ended, and here it goes on",
 		},
+		// A container is started again and not probed, since its Pod ends; its TERM comes behind a
+		// preStop hook that sleeps.
+		"ended-before-it-was-probed": {
+			func(e trace.Entry) bool { return e.Pod != nil },
+			"terminate/cause", "container1#1 / main: signal TERM",
+			"nothing that was seen by then gives the kubelet a reason to stop container container1",
+		},
 		// An init container has died without a line; a status that comes behind the TERM
 		// of the sidecar shows it.
 		"init-died-silent": {

@@ -12,9 +12,15 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// maxStates bounds the set of states. More than this many ways to read a trace
-// do not occur in one that a kubelet made; past it the verdict is inconclusive.
-const maxStates = 4096
+// maxStates bounds the set of states: hardly any trace that a kubelet made has more ways
+// to be read. Those of a set beyond wide are counted together, from one
+// observation and one reading to the next, and there are no more than maxWork. Past either
+// bound the verdict is inconclusive.
+const (
+	maxStates = 4096
+	wide      = 64
+	maxWork   = 1 << 19
+)
 
 // Check holds the trace against the model of a correct kubelet. The Pod may be
 // the manifest or the object that the API server made of it.
@@ -37,7 +43,7 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if err != nil {
 		return broken(t, err)
 	}
-	switch r, n, d, more := readNumbered(k, p, obs, t.LogOnly); {
+	switch r, n, d, more := readNumbered(k, p, obs, t.LogOnly, maxWork); {
 	case d != nil:
 		return r.refuse(n, &obs[n], d)
 	case more:
@@ -57,14 +63,14 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 }
 
 // read reads the observations up to the one that is refused, or that there are too
-// many ways to read, which has no denial.
-func read(k Kubelet, p *plan, obs []observation, logOnly bool) (r *reading, n int, d *denial) {
-	r = newReading(&model{k: k, p: p, src: recorded(obs), ev: gather(p, obs, logOnly), logOnly: logOnly})
+// many ways to read, which has no denial. Work is how much may be spent on that.
+func read(k Kubelet, p *plan, obs []observation, logOnly bool, work int) (r *reading, n int, d *denial) {
+	r = newReading(&model{k: k, p: p, src: recorded(obs), ev: gather(p, obs, logOnly), logOnly: logOnly}, work)
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {
 			return r, n, d
 		}
-		if len(r.states) > maxStates {
+		if r.tooMany {
 			return r, n, nil
 		}
 	}
@@ -97,7 +103,7 @@ func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	case f.lines == 0:
 		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
 	}
-	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true})
+	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true}, maxWork)
 	var o observation
 	for n := range f.lines {
 		o = *f.at(n)
@@ -109,7 +115,7 @@ func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 			r.now = &some[0]
 			return r.refuse(n, &some[0], d)
 		}
-		if len(r.states) > maxStates {
+		if r.tooMany {
 			return tooMany(n, n+1)
 		}
 	}
@@ -126,7 +132,7 @@ func planFor(k Kubelet, pod *corev1.Pod) (*plan, Verdict) {
 }
 
 func tooMany(n, line int) Verdict {
-	return undecided(n, line, fmt.Sprintf("more than %d ways to read the trace up to here", maxStates))
+	return undecided(n, line, "too many ways to read the trace up to here")
 }
 
 func undecided(n, line int, why string) Verdict {
@@ -135,10 +141,11 @@ func undecided(n, line int, why string) Verdict {
 
 // advance maps the set of states over observation n, and takes it into the
 // history. The denial, which leaves everything as it was, is that of the first
-// state, the one that assumes the fewest faults.
+// state, the one that assumes the fewest faults. Where the states are too many it
+// says so and does neither.
 func (r *reading) advance(n int, o *observation) *denial {
 	r.now, r.n = o, n
-	next := r.spare[:0]
+	next := set{states: r.spare[:0]}
 	var first *denial
 	for i := range r.states {
 		after, d := r.step(r.states[i], n)
@@ -146,12 +153,14 @@ func (r *reading) advance(n int, o *observation) *denial {
 			first = d
 		}
 		for _, t := range after {
-			if !contains(next, &t) {
-				next = append(next, t)
-			}
+			next.add(&t)
+		}
+		if len(next.states) > maxStates {
+			r.tooMany = true
+			return nil
 		}
 	}
-	if len(next) == 0 {
+	if len(next.states) == 0 {
 		if r.next || !r.mayBeNext(o) {
 			return first
 		}
@@ -165,7 +174,13 @@ func (r *reading) advance(n int, o *observation) *denial {
 		r.next = false
 		return nil
 	}
-	r.states, r.spare = next, r.states
+	if over := len(next.states) - wide; over > 0 {
+		if r.work -= over; r.work < 0 {
+			r.tooMany = true
+			return nil
+		}
+	}
+	r.states, r.spare = next.states, r.states
 	r.record(n)
 	return nil
 }
@@ -174,15 +189,6 @@ func (r *reading) advance(n int, o *observation) *denial {
 // it was taken to belong.
 func (r *reading) mayBeNext(o *observation) bool {
 	return o.isLog && o.log.Run == trace.NoRun && r.h[o.c].newest().run >= 0 && r.runOf(o.c, &o.log) < r.ev.runs[o.c]
-}
-
-func contains(states []state, s *state) bool {
-	for i := range states {
-		if states[i].same(s) {
-			return true
-		}
-	}
-	return false
 }
 
 // record takes an accepted observation into the history.

@@ -19,11 +19,61 @@ func CheckComplete(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	}
 	ev := gather(p, obs, t.LogOnly)
 	ev.complete = true
-	r := newReading(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: t.LogOnly})
+	r := newReading(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: t.LogOnly}, maxWork)
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {
 			return Verdict{Outcome: Violation, Rule: d.rule, Line: n + 1}
 		}
 	}
 	return Verdict{Outcome: Pass}
+}
+
+// Wide has so many states, no two the same, take a line that each admits, with so much
+// work to spend. It reports whether they were too many.
+func Wide(k Kubelet, pod *corev1.Pod, states, work int) (tooMany bool, left int) {
+	p, _ := planFor(k, pod)
+	begin := pod.Spec.Containers[0].Name + " / main: begin"
+	l, err := trace.ParseLine("2026-01-02T03:00:00Z: " + begin)
+	if err != nil {
+		panic(err)
+	}
+	o := observation{entry: &trace.Entry{At: l.Time, Log: &begin, Line: 1}, isLog: true, log: l, counted: l.Run}
+	all := recorded{o}
+	r := newReading(&model{k: k, p: p, src: all, ev: gather(p, all, true), logOnly: true}, work)
+	for before := range states - 1 {
+		s := newState(p)
+		s.c[0].before = int32(before)
+		s.c[1].before = s.c[0].before
+		r.states = append(r.states, s)
+	}
+	if d := r.advance(0, &all[0]); d != nil {
+		panic(d.rule)
+	}
+	return r.tooMany, len(r.states)
+}
+
+// Distinct counts the different ones of some states, as a set does and one by one.
+func Distinct(pod *corev1.Pod, n int, choose func(n int) int) (inSet, oneByOne int) {
+	p, _ := newPlan(pod)
+	var all set
+	var naive []state
+	for range n {
+		s := newState(&p)
+		s.anew = choose(2) == 0
+		for i := range s.c {
+			s.c[i].run, s.c[i].fresh, s.c[i].kill = int32(choose(4)), choose(2) == 0, killing(choose(3))
+			if choose(2) == 0 {
+				s.c[i].gone = cause{int32(choose(3)) + 1, ruleInstances}
+			}
+		}
+		all.add(&s)
+		known := false
+		for i := range naive {
+			known = known || naive[i].same(&s)
+		}
+		if !known {
+			naive = append(naive, s)
+		}
+	}
+	return len(all.states), len(naive)
 }

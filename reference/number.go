@@ -73,18 +73,20 @@ const maxReadings = 64
 
 // readNumbered reads the observations with the lines numbered such that they pass, if it
 // finds a way to, and else such that the reading comes furthest; see [read]. Where
-// ways are left that it did not try there is no denial, and more is set.
+// ways are left that it did not try there is no denial, and more is set. Work
+// bounds all of the readings together.
 //
 // What is refused may be so because of a doubt before it. The doubts of the way
 // that came furthest are settled first, one at a time, the nearest one before the
 // others.
-func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool) (best *reading, reach int, d *denial, more bool) {
+func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool, work int) (best *reading, reach int, d *denial, more bool) {
 	var open []way
 	var tried [][]doubt
 	var sure []doubt // of the best one
 	for next := (way{}); ; next = slices.MinFunc(open, way.compare) {
 		doubts := renumber(p, obs, next.sure...)
-		r, n, why := read(k, p, obs, logOnly)
+		r, n, why := read(k, p, obs, logOnly, work)
+		work = r.work
 		if best == nil || n > reach {
 			best, reach, d, sure = r, n, why, next.sure
 		}
@@ -96,7 +98,7 @@ func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool) (best *re
 		open = slices.DeleteFunc(open, func(w way) bool {
 			return slices.ContainsFunc(tried, func(sure []doubt) bool { return slices.Equal(sure, w.sure) })
 		})
-		if len(open) == 0 || len(tried) == maxReadings {
+		if len(open) == 0 || len(tried) == maxReadings || work < 0 {
 			break
 		}
 	}

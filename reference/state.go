@@ -87,22 +87,6 @@ func (s state) clone() state {
 	return s
 }
 
-// same reports whether two states are one for all that can still follow. What
-// forced a fact matters to explanations alone.
-func (s *state) same(t *state) bool {
-	if s.anew != t.anew || s.synced.known() != t.synced.known() || s.ending.known() != t.ending.known() {
-		return false
-	}
-	for i := range s.c {
-		a, b := &s.c[i], &t.c[i]
-		if a.run != b.run || a.before != b.before || a.fresh != b.fresh || a.first != b.first || a.late != b.late || a.dead != b.dead || a.prompt != b.prompt || a.kill != b.kill || a.after != b.after ||
-			a.returned.known() != b.returned.known() || a.gone.known() != b.gone.known() || a.done.known() != b.done.known() {
-			return false
-		}
-	}
-	return true
-}
-
 // denial says why a state does not admit an observation.
 type denial struct {
 	rule string

@@ -41,6 +41,10 @@ type reading struct {
 	// memory.
 	one   [1]state
 	spare []state
+	// work is what is left of maxWork, and tooMany whether that or maxStates did not
+	// do.
+	work    int
+	tooMany bool
 }
 
 // ob returns observation n.
@@ -57,8 +61,8 @@ func (r *reading) same(s state) []state {
 	return r.one[:]
 }
 
-func newReading(m *model) *reading {
-	return &reading{model: m, states: []state{newState(m.p)}, h: newHistory(m.p)}
+func newReading(m *model, work int) *reading {
+	return &reading{model: m, states: []state{newState(m.p)}, h: newHistory(m.p), work: work}
 }
 
 // at names observation n as the cause of a fact under a rule.

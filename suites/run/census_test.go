@@ -1,12 +1,14 @@
 package run
 
 import (
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // unnamed are the MUST rules that no case names, each with the reason.
@@ -46,4 +48,24 @@ func TestCensus(t *testing.T) {
 		_, ok := reference.RuleBySlug(slug)
 		assert.Check(t, ok, "the table has rule %s, which the model does not have", slug)
 	}
+}
+
+// A container that is started and stopped at once may write nothing, and then its case
+// has shown nothing: each waits for a line before it stops anything. That a Pod is
+// Ready shows that its processes run, not that they have come to write.
+func TestLineBeforeStop(t *testing.T) {
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	stops := []string{trace.ActDelete, trace.ActEvict, trace.ActStop, trace.ActRestart}
+	stopped := 0
+	for _, c := range cases {
+		first := slices.IndexFunc(c.Steps, func(s fixtures.Step) bool { return s.Act != nil && slices.Contains(stops, s.Act.Name) })
+		if first < 0 {
+			continue
+		}
+		stopped++
+		assert.Check(t, slices.ContainsFunc(c.Steps[:first], func(s fixtures.Step) bool { return s.Await != nil && s.Await.Pattern != nil }),
+			"%s stops something and has waited for no line by then", c.ID)
+	}
+	assert.Assert(t, stopped > 100, "%d cases stop anything", stopped)
 }

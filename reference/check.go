@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,12 +16,19 @@ import (
 // maxStates bounds the set of states: hardly any trace that a kubelet made has more ways
 // to be read. Those of a set beyond wide are counted together, from one
 // observation and one reading to the next, and there are no more than maxWork. Past either
-// bound the verdict is inconclusive.
+// bound nothing is decided.
 const (
 	maxStates = 4096
 	wide      = 64
 	maxWork   = 1 << 19
 )
+
+// budget is what a reading may spend: the states of one set, and what is left of maxWork.
+type budget struct{ states, work int }
+
+// judging is the budget of a judgement, and unbounded that of what is small by itself.
+func judging() budget   { return budget{maxStates, maxWork} }
+func unbounded() budget { return budget{math.MaxInt, math.MaxInt} }
 
 // Check holds the trace against the model of a correct kubelet. The Pod may be
 // the manifest or the object that the API server made of it.
@@ -43,13 +51,11 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if err != nil {
 		return broken(t, err)
 	}
-	switch r, n, d, more := readNumbered(k, p, obs, t.LogOnly, maxWork); {
+	switch r, n, d := readNumbered(k, p, obs, t.LogOnly, judging()); {
 	case d != nil:
 		return r.refuse(n, &obs[n], d)
-	case more:
-		return undecided(n, obs[n].entry.Line, fmt.Sprintf("more than %d ways to number the lines up to here", maxReadings))
 	case n < len(obs):
-		return tooMany(n, obs[n].entry.Line)
+		return undecided(n, obs[n].entry.Line)
 	}
 	for i := range t.Entries {
 		if g := t.Entries[i].Gap; g != nil {
@@ -63,9 +69,9 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 }
 
 // read reads the observations up to the one that is refused, or that there are too
-// many ways to read, which has no denial. Work is how much may be spent on that.
-func read(k Kubelet, p *plan, obs []observation, logOnly bool, work int) (r *reading, n int, d *denial) {
-	r = newReading(&model{k: k, p: p, src: recorded(obs), ev: gather(p, obs, logOnly), logOnly: logOnly}, work)
+// many ways to read, which has no denial.
+func read(k Kubelet, p *plan, obs []observation, logOnly bool, b budget) (r *reading, n int, d *denial) {
+	r = newReading(&model{k: k, p: p, src: recorded(obs), ev: gather(p, obs, logOnly), logOnly: logOnly}, b)
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {
 			return r, n, d
@@ -103,7 +109,7 @@ func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	case f.lines == 0:
 		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
 	}
-	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true}, maxWork)
+	r := newReading(&model{k: k, p: p, src: f, ev: g.evidence(), logOnly: true}, judging())
 	var o observation
 	for n := range f.lines {
 		o = *f.at(n)
@@ -116,7 +122,7 @@ func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 			return r.refuse(n, &some[0], d)
 		}
 		if r.tooMany {
-			return tooMany(n, n+1)
+			return undecided(n, n+1)
 		}
 	}
 	return accept(k, f.lines, f.lines)
@@ -131,12 +137,8 @@ func planFor(k Kubelet, pod *corev1.Pod) (*plan, Verdict) {
 	return &p, Verdict{}
 }
 
-func tooMany(n, line int) Verdict {
-	return undecided(n, line, "too many ways to read the trace up to here")
-}
-
-func undecided(n, line int, why string) Verdict {
-	return Verdict{Outcome: Inconclusive, Accepted: n, Line: line, Reason: why}
+func undecided(n, line int) Verdict {
+	return Verdict{Outcome: Inconclusive, Accepted: n, Line: line, Reason: "there are more ways to read the trace up to here than were tried"}
 }
 
 // advance maps the set of states over observation n, and takes it into the
@@ -155,7 +157,7 @@ func (r *reading) advance(n int, o *observation) *denial {
 		for _, t := range after {
 			next.add(&t)
 		}
-		if len(next.states) > maxStates {
+		if len(next.states) > r.left.states {
 			r.tooMany = true
 			return nil
 		}
@@ -175,7 +177,7 @@ func (r *reading) advance(n int, o *observation) *denial {
 		return nil
 	}
 	if over := len(next.states) - wide; over > 0 {
-		if r.work -= over; r.work < 0 {
+		if r.left.work -= over; r.left.work < 0 {
 			r.tooMany = true
 			return nil
 		}

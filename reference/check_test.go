@@ -338,7 +338,7 @@ func TestMoreWaysToNumberThanAreTried(t *testing.T) {
 		assert.Equal(t, v.Outcome, want, v.Text())
 		assert.Equal(t, v.Line, tr.Entries[len(tr.Entries)-1].Line, v.Text())
 		if want == reference.Inconclusive {
-			assert.Assert(t, strings.Contains(v.Reason, "ways to number"), v.Text())
+			assert.Assert(t, strings.Contains(v.Reason, "more ways to read"), v.Text())
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (r *reading) fewest(some []int, n int, o *observation, rule string) ([]int,
 // whether o is the first one refused, for the given rule.
 func (r *reading) breaks(obs recorded, place int, o *observation, rule string) bool {
 	all := slices.Insert(slices.Clone(obs), place, *o)
-	_, n, d, _ := readNumbered(r.k, r.p, all, r.logOnly, maxWork/most)
+	_, n, d := readNumbered(r.k, r.p, all, r.logOnly, budget{maxStates, maxWork / most})
 	return d != nil && n == place && d.rule == rule
 }
 

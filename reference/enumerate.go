@@ -35,7 +35,7 @@ func Enumerate(k Kubelet, pod *corev1.Pod) (iter.Seq[[]string], error) {
 		}
 		ev := gather(p, all, true)
 		ev.ample = true
-		e.from(newReading(&model{k: k, p: p, ev: ev, logOnly: true}, maxWork), nil)
+		e.from(newReading(&model{k: k, p: p, ev: ev, logOnly: true}, unbounded()), nil)
 	}, nil
 }
 

@@ -73,42 +73,43 @@ const maxReadings = 64
 
 // readNumbered reads the observations with the lines numbered such that they pass, if it
 // finds a way to, and else such that the reading comes furthest; see [read]. Where
-// ways are left that it did not try there is no denial, and more is set. Work
-// bounds all of the readings together.
+// ways are left that were not tried to their end there is no denial. The work of the
+// budget bounds all of the readings together.
 //
 // What is refused may be so because of a doubt before it. The doubts of the way
 // that came furthest are settled first, one at a time, the nearest one before the
 // others.
-func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool, work int) (best *reading, reach int, d *denial, more bool) {
+func readNumbered(k Kubelet, p *plan, obs []observation, logOnly bool, b budget) (best *reading, reach int, d *denial) {
 	var open []way
 	var tried [][]doubt
 	var sure []doubt // of the best one
+	cut := false     // a reading had too many states, and might have passed
 	for next := (way{}); ; next = slices.MinFunc(open, way.compare) {
 		doubts := renumber(p, obs, next.sure...)
-		r, n, why := read(k, p, obs, logOnly, work)
-		work = r.work
+		r, n, why := read(k, p, obs, logOnly, b)
+		b.work, cut = r.left.work, cut || r.tooMany
 		if best == nil || n > reach {
 			best, reach, d, sure = r, n, why, next.sure
 		}
 		tried = append(tried, next.sure)
 		if reach == len(obs) {
-			return best, reach, nil, false
+			return best, reach, nil
 		}
 		open = append(open, next.further(doubts, n)...)
 		open = slices.DeleteFunc(open, func(w way) bool {
 			return slices.ContainsFunc(tried, func(sure []doubt) bool { return slices.Equal(sure, w.sure) })
 		})
-		if len(open) == 0 || len(tried) == maxReadings || work < 0 {
+		if len(open) == 0 || len(tried) == maxReadings || b.work < 0 {
 			break
 		}
 	}
 	if len(tried) > 1 {
 		renumber(p, obs, sure...)
 	}
-	if len(open) > 0 {
-		return best, reach, nil, true
+	if len(open) > 0 || cut {
+		return best, reach, nil
 	}
-	return best, reach, d, false
+	return best, reach, d
 }
 
 // way is a way to number the lines that was not tried yet: the doubts that it

@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -35,4 +36,25 @@ func TestTooManyStates(t *testing.T) {
 		assert.Equal(t, tooMany, tc.want, "%+v", tc)
 		assert.Equal(t, left, tc.states)
 	}
+}
+
+// What passes is never refused for want of states: it is not decided.
+func TestTooFewStatesRefuseNothing(t *testing.T) {
+	undecided := 0
+	for _, pattern := range []string{"silent-instance/*", "with-cause/*", "killed-behind-start/*", "silent-probe/*", "removed-first/*", "deadline/*"} {
+		dirs, err := filepath.Glob(filepath.Join("testdata", pattern))
+		assert.NilError(t, err)
+		assert.Assert(t, len(dirs) > 0, pattern)
+		for _, dir := range dirs {
+			pod, tr, k := stored(t, dir, "trace.jsonl")
+			for states := range 12 {
+				v := reference.CheckWithin(k, pod, tr, states+1)
+				assert.Assert(t, v != reference.Violation, "%s with %d states", dir, states+1)
+				if v == reference.Inconclusive {
+					undecided++
+				}
+			}
+		}
+	}
+	assert.Assert(t, undecided > 0)
 }

@@ -41,9 +41,8 @@ type reading struct {
 	// memory.
 	one   [1]state
 	spare []state
-	// work is what is left of maxWork, and tooMany whether that or maxStates did not
-	// do.
-	work    int
+	// left is what may still be spent, and tooMany whether that did not do.
+	left    budget
 	tooMany bool
 }
 
@@ -61,8 +60,8 @@ func (r *reading) same(s state) []state {
 	return r.one[:]
 }
 
-func newReading(m *model, work int) *reading {
-	return &reading{model: m, states: []state{newState(m.p)}, h: newHistory(m.p), work: work}
+func newReading(m *model, b budget) *reading {
+	return &reading{model: m, states: []state{newState(m.p)}, h: newHistory(m.p), left: b}
 }
 
 // at names observation n as the cause of a fact under a rule.

@@ -183,23 +183,29 @@ func TestSilentInstanceOfManyRestarts(t *testing.T) {
 }
 
 // Made by the simulator: a container could not be started, and the next instance of
-// it is the first that writes.
+// it is the first that writes; or one that could not be started was removed, with its
+// ID, since another container asks for the restart of all.
 func TestInstanceNotStarted(t *testing.T) {
-	pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", "not-started"), "trace.jsonl")
-	v := reference.Check(k, pod, tr)
-	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+	for name, marks := range map[string][]string{
+		"not-started":       {"container1#1 / main: begin", "container1#0 / main: tick 1"},
+		"removed-unstarted": {"init2#2 / main: tick 1", "init2#1 / main: tick 1"},
+	} {
+		pod, tr, k := stored(t, filepath.Join("testdata", "silent-instance", name), "trace.jsonl")
+		v := reference.Check(k, pod, tr)
+		assert.Equal(t, v.Outcome, reference.Pass, "%s: %s", name, v.Text())
 
-	last := tr.Entries[len(tr.Entries)-1]
-	entries := slices.Clone(tr.Entries)
-	for i, mark := range []string{"container1#1 / main: begin", "container1#0 / main: tick 1"} {
-		at := last.At.Add(time.Duration(i+1) * time.Minute)
-		line := at.Format(time.RFC3339Nano) + ": " + mark
-		entries = append(entries, trace.Entry{At: at, Line: last.Line + 1 + i, Log: &line})
+		last := tr.Entries[len(tr.Entries)-1]
+		entries := slices.Clone(tr.Entries)
+		for i, mark := range marks {
+			at := last.At.Add(time.Duration(i+1) * time.Minute)
+			line := at.Format(time.RFC3339Nano) + ": " + mark
+			entries = append(entries, trace.Entry{At: at, Line: last.Line + 1 + i, Log: &line})
+		}
+		v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
+		assert.Equal(t, v.Outcome, reference.Violation, "%s: %s", name, v.Text())
+		assert.Equal(t, v.Rule, "start/one-instance-at-a-time", name)
+		assert.Equal(t, v.Line, last.Line+2, name)
 	}
-	v = reference.Check(k, pod, &trace.Trace{Header: tr.Header, Entries: entries})
-	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
-	assert.Equal(t, v.Rule, "start/one-instance-at-a-time")
-	assert.Equal(t, v.Line, last.Line+2)
 }
 
 // Made by the simulator: a container was stopped without a line since its hook failed,

@@ -263,8 +263,9 @@ func endOf(cs *corev1.ContainerStatus) (int32, *corev1.ContainerStateTerminated)
 	case w != nil && w.Reason != "RunContainerError" && w.Reason != "PreStartHookError":
 		return cs.RestartCount, last
 	default:
-		// Beside an instance that runs, or that was created and could not be started.
-		return cs.RestartCount - 1, last
+		// Beside an instance that runs, or that was created and could not be started. The
+		// first one that could not may have been removed since, with its ID.
+		return max(cs.RestartCount-1, 0), last
 	}
 }
 

@@ -50,10 +50,11 @@ func (r *recorder) line(container string, run int, a trace.Actor, m trace.Mark) 
 }
 
 // event is an Event. Equal ones are counted; any may be lost.
-func (r *recorder) event(path, kind, reason, message string) {
-	if !r.w.oneIn(16) {
+func (r *recorder) event(path, kind, reason, message string) (lost bool) {
+	if lost = r.w.oneIn(16); !lost {
 		r.told(path, kind, reason, message)
 	}
+	return lost
 }
 
 // told is an Event that is not lost.

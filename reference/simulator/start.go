@@ -6,13 +6,14 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// event records an Event about a container, or about the Pod if c is -1.
-func (k *kubelet) event(c int, kind, reason, message string) {
+// event records an Event about a container, or about the Pod if c is -1. It reports
+// whether that was lost.
+func (k *kubelet) event(c int, kind, reason, message string) (lost bool) {
 	path := ""
 	if c >= 0 {
 		path = k.path(c)
 	}
-	k.rec.event(path, kind, reason, message)
+	return k.rec.event(path, kind, reason, message)
 }
 
 // failed records that a container could not be started. The first such Event is not
@@ -98,7 +99,7 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 	}
 	k.created[c]++ // also where this kubelet does not come to start it
 	k.logs[c] = run + 1
-	k.event(c, "Normal", "Created", k.v.created(name))
+	lost := k.event(c, "Normal", "Created", k.v.created(name))
 	p.sleep(k.upTo(200))
 	i := k.start(c, run)
 	i.image = k.images[c]
@@ -107,7 +108,11 @@ func (k *kubelet) tryStart(p *proc, c int, v view) (reason string, left int) {
 		return "RunContainerError", -1
 	}
 	p.sleep(k.upTo(30))
-	k.event(c, "Normal", "Started", k.v.started(name))
+	if k.event(c, "Normal", "Started", k.v.started(name)) && lost && k.pod.May.Silent {
+		// Nothing else shows an instance that writes nothing, where the trace ends before
+		// its status comes.
+		k.rec.told(k.path(c), "Normal", "Started", k.v.started(name))
+	}
 	if k.pod.Faults.HookInBackground {
 		k.spawnHere(func(p *proc) { k.postStart(p, i) })
 		return "", -1

@@ -290,6 +290,15 @@ func TestWithoutItsCause(t *testing.T) {
 			"terminate/cause", "container1#1 / main: signal TERM",
 			"nothing that was seen by then gives the kubelet a reason to stop container container1",
 		},
+		// A sidecar had been started before it died and was started again. The kubelet was
+		// restarted so shortly before that it may have cut off the hook of the second instance:
+		// that need not be so, and what is listed behind starts because of the first one.
+		"started-by-new-kubelet": {
+			func(e trace.Entry) bool {
+				return e.Log != nil && strings.HasSuffix(*e.Log, "sidecar2#0 / post start hook: end 0")
+			},
+			"sidecar/started-before-next", "sidecar2#1 / post start hook: begin", "line 5 forbids it",
+		},
 		// An init container has died without a line; a status that comes behind the TERM
 		// of the sidecar shows it.
 		"init-died-silent": {

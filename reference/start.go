@@ -241,19 +241,35 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 		return true, nil
 	}
 	var first *denial
+	perhaps := -1 // one whose hook may have been cut off
 	for k, x := range append([]seen{*x}, r.h[j].runs...) {
-		switch {
-		case k > 0 && (x.run > c.run || x.run <= c.before):
+		if k > 0 && (x.run > c.run || x.run <= c.before) {
 			continue // of later, or of another round
-		case x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n):
-			first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
-		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)) && !r.cutOff(x.hookBegin, n):
-			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has not ended", spec.name))
+		}
+		cut := false
+		switch {
+		case x.hookEnd != 0 && x.hookCode != 0:
+			if cut = r.cutOff(x.hookEnd, n); !cut {
+				first = firstOf(first, deny(ruleSidecarHook, cause{x.hookEnd, ruleSidecarHook}))
+				continue
+			}
+		case spec.postStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.marks(j, trace.PostStart)):
+			if cut = r.cutOff(x.hookBegin, n); !cut {
+				first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.hookBegin, ruleSidecarStarted}), "the postStart hook of sidecar %s has not ended", spec.name))
+				continue
+			}
+		}
+		switch {
 		case spec.startup.declared && r.ev.writes(j, trace.StartupProbe) && x.started == 0:
 			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.last, ruleSidecarStarted}), "no startup probe of sidecar %s has succeeded by then", spec.name))
-		default:
+		case !cut:
 			return k == 0, nil
+		case perhaps < 0:
+			perhaps = k
 		}
+	}
+	if perhaps >= 0 {
+		return perhaps == 0, nil
 	}
 	return false, first
 }

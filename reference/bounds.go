@@ -482,6 +482,9 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 	for j := range r.p.inits + r.p.regulars {
 		spec, y := &r.p.containers[j], r.seenOf(s, j)
 		busy += spec.sleepStart // goes on though its container has ended
+		if spec.role == sidecar || y.mainEnd != 0 && r.endAsked(int(y.mainEnd)-1) {
+			busy += spec.sleepStop // as does this, where the container was being stopped by then
+		}
 		if j != i {
 			busy += r.stoppedBySync(s, j, n)
 		}

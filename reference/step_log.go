@@ -19,11 +19,19 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 		}
 		return nil, deny(ruleInstances, cause{r.h[i].at(c.run).first, ruleInstances})
 	}
-	if run == c.run {
-		return r.write(s, i, n)
-	}
 	var next []state
 	states, d := []state(nil), (*denial)(nil)
+	if run == c.run {
+		replaced := !r.logOnly && !s.ending.known() && c.first && r.seenOf(&s, i).first == 0 && r.mayBeginAnew(&s)
+		if !replaced {
+			return r.write(s, i, n)
+		}
+		// Or that one has left no line, nor taken a number, and all began anew.
+		next, d = r.write(s, i, n)
+		next = slices.Clone(next)
+		states, _ = r.unseenFirst(r.beginAnew(s, n), i, run, n)
+		return r.writeIn(states, next, d, i, n)
+	}
 	if s.anew && !c.fresh && c.first && r.seenOf(&s, i).first == 0 {
 		// Or it is of the instance that is there: which number that has depends on
 		// how many of the rounds before left no line.
@@ -41,6 +49,15 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 	} else {
 		states, d = r.start(s, i, run, n)
 	}
+	if next, d = r.writeIn(states, next, d, i, n); len(next) > 0 {
+		return next, nil
+	}
+	return nil, firstOf(d, deny(ruleListedOrder, s.synced))
+}
+
+// writeIn takes the line as one of the newest instance of container i in each of the
+// states, and adds what follows to next.
+func (r *reading) writeIn(states, next []state, d *denial, i, n int) ([]state, *denial) {
 	for _, t := range states {
 		after, other := r.write(t, i, n)
 		next, d = append(next, after...), firstOf(d, other)
@@ -48,7 +65,7 @@ func (r *reading) onLine(s state, n int) ([]state, *denial) {
 	if len(next) > 0 {
 		return next, nil
 	}
-	return nil, firstOf(d, deny(ruleListedOrder, s.synced))
+	return nil, d
 }
 
 // runOf is the instance that wrote a line. A line without a number is taken for

@@ -60,7 +60,7 @@ func (r *reading) asked(s *state) (cause, bool) {
 		if len(spec.rules) == 0 {
 			continue
 		}
-		if r.ev.askedAll[i] && r.ev.runs[i] > s.c[i].run {
+		if r.ev.c[i].askedAll && r.ev.c[i].runs > s.c[i].run {
 			// One that was started since and wrote nothing may have, as a status
 			// shows that one did.
 			return cause{x.last, ruleRestartAll}, true
@@ -71,7 +71,7 @@ func (r *reading) asked(s *state) (cause, bool) {
 		rule, ok := ruleMatches(spec.rules, r.exitCode(i, x))
 		// A main process that logs no end may have exited with any code; one
 		// that died before it could has the code that a status shows.
-		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.askedAll[i] || r.logOnly) || x.mainEnd != 0 && ok && restartsAll(rule) {
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.c[i].askedAll || r.logOnly) || x.mainEnd != 0 && ok && restartsAll(rule) {
 			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}

@@ -106,7 +106,7 @@ func (r *reading) tooSoon(i int, x *seen, n int) bool {
 	if r.kubeletRestarted(n) {
 		return false // what it knew of earlier exits is lost
 	}
-	if !r.ob(n).isLog || r.ev.probeFailed[i] || r.ev.changed[i] != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
+	if !r.ob(n).isLog || r.ev.c[i].probeFailed || r.ev.c[i].changed != 0 || r.ev.newSandbox || len(r.p.gates) > 0 && r.p.gates[gateRestartAll] != "" || x.last == 0 || x.failing != 0 {
 		return false
 	}
 	runs := r.h[i].runs
@@ -281,7 +281,7 @@ func (r *reading) heldBack(i int, run int32, n int) *denial {
 	}
 	for j := range min(i, r.p.inits+r.p.regulars) {
 		h := &r.h[j]
-		if h.startedRun != 0 || r.ev.startFailed[j] {
+		if h.startedRun != 0 || r.ev.c[j].startFailed {
 			continue
 		}
 		if until := r.sleepUntil(j, n, h.startedAt); r.written(n).Add(r.slack(n)).Before(until) {
@@ -303,7 +303,7 @@ func (r *reading) slept(i int, run int32, started time.Time, n int) *denial {
 	early := func(line int32) bool {
 		return line != 0 && r.written(int(line)-1).Add(r.slack(int(line)-1)).Before(until)
 	}
-	for j := i + 1; run == 0 && j < r.p.inits+r.p.regulars && !r.ev.startFailed[i]; j++ {
+	for j := i + 1; run == 0 && j < r.p.inits+r.p.regulars && !r.ev.c[i].startFailed; j++ {
 		if x := r.h[j].at(0); early(x.first) {
 			return r.sleeps(i, ruleBlocksNext, x.first)
 		}
@@ -454,7 +454,7 @@ func (r *reading) punctual() bool {
 func (r *reading) readinessStopped(s *state, i, n int) *denial {
 	p, x := &r.p.containers[i].readiness, r.seenOf(s, i)
 	since := max(x.readinessLast, r.stopBegun(x))
-	if !p.declared || r.ev.unlogged[i] || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
+	if !p.declared || r.ev.c[i].unlogged || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
 		return nil
 	}
 	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+r.patient(prompt)+r.slack(n) {
@@ -541,7 +541,7 @@ func (r *reading) turnMissed(s *state, i, n int) *denial {
 func (r *reading) stoppedBySync(s *state, j, n int) time.Duration {
 	spec, c, y := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
 	grace := int64(-1)
-	if c.kill == byHook || y.hookCode != 0 || y.hookEnd == 0 && r.ev.hookFailed[j] || r.changedBy(j, n) {
+	if c.kill == byHook || y.hookCode != 0 || y.hookEnd == 0 && r.ev.c[j].hookFailed || r.changedBy(j, n) {
 		grace = r.p.grace
 	}
 	if c.kill == byProbe || r.probeFailed(s, j) {
@@ -556,7 +556,7 @@ func (r *reading) stoppedBySync(s *state, j, n int) time.Duration {
 // notProbed: a container that was restarted is probed like its instance before.
 func (r *reading) notProbed(s *state, i, n int) *denial {
 	spec, c, x := &r.p.containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive || r.ev.unlogged[i] {
+	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive || r.ev.c[i].unlogged {
 		return nil
 	}
 	var due time.Duration
@@ -587,7 +587,7 @@ func (r *reading) notProbed(s *state, i, n int) *denial {
 			since = max(since, y.hookEnd)
 		}
 		// One whose hook failed is stopped within that sync.
-		if y.hookCode != 0 || s.c[j].kill == byHook || y.hookEnd == 0 && r.ev.hookFailed[j] {
+		if y.hookCode != 0 || s.c[j].kill == byHook || y.hookEnd == 0 && r.ev.c[j].hookFailed {
 			due += max(time.Duration(r.p.grace)*time.Second, minimumGrace)
 		}
 	}

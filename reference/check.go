@@ -190,7 +190,7 @@ func (r *reading) advance(n int, o *observation) *denial {
 // mayBeNext reports whether a line may be of the instance after the one to which
 // it was taken to belong.
 func (r *reading) mayBeNext(o *observation) bool {
-	return o.isLog && o.log.Run == trace.NoRun && r.h[o.c].newest().run >= 0 && r.runOf(o.c, &o.log) < r.ev.runs[o.c]
+	return o.isLog && o.log.Run == trace.NoRun && r.h[o.c].newest().run >= 0 && r.runOf(o.c, &o.log) < r.ev.c[o.c].runs
 }
 
 // record takes an accepted observation into the history.

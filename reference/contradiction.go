@@ -132,16 +132,11 @@ func (r *reading) bearing(named []int, n int) []int {
 	if len(all) > most {
 		all = all[len(all)-most:]
 	}
-	for _, first := range r.ev.logs {
-		for _, at := range first {
+	for c := range r.ev.c {
+		for _, at := range slices.Concat(r.ev.c[c].logs[:], []int32{r.ev.c[c].alive}) {
 			if int(at)-1 > n {
 				named = append(named, int(at)-1)
 			}
-		}
-	}
-	for _, at := range r.ev.alive {
-		if int(at)-1 > n {
-			named = append(named, int(at)-1)
 		}
 	}
 	for _, at := range named {

@@ -16,35 +16,12 @@ import (
 // Faults are admitted only where the trace shows them: a restart, a start that
 // failed, a deletion, a sandbox that was lost.
 type evidence struct {
-	// runs is the highest run of each container of which anything is seen.
-	runs []int32
-	// starts is how many starts of each container one Event tells of.
-	starts []int32
-	// startFailed: the container could not be created or started at least once.
-	startFailed []bool
-	// hookFailed, preStopFailed and probeFailed: the postStart or the preStop
-	// hook, or a liveness or startup probe, failed at least once.
-	hookFailed, preStopFailed, probeFailed []bool
+	// c is what is shown of each container.
+	c []containerEvidence
 	// endsAnyTime: someone ends the Pod, and nothing says when.
 	endsAnyTime bool
-	// askedAll: a container was shown with an exit code for which one of its
-	// rules restarts all containers, or it has such a rule, and a status shows that
-	// all were removed.
-	askedAll []bool
 	// ample: no grace period runs out.
 	ample bool
-	// logs has the first line of each actor of each container, as an
-	// observation + 1; 0 where it does not write to the log at all.
-	logs [][6]int32
-	// marked tells which actors of each container log their begin and end.
-	marked [][6]bool
-	// alive is the last observation (index + 1) that shows each container running: a
-	// line or an update.
-	alive []int32
-	// exits are the ends of the instances of each container that were shown, by the
-	// number that the status gave them: in a new sandbox they may be counted anew
-	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer).
-	exits []map[int32][]*corev1.ContainerStateTerminated
 	// slowest is the longest time from the Created Event of an instance to its Started
 	// Event, by the clock of the kubelet: how long the node takes to begin a process.
 	slowest time.Duration
@@ -56,14 +33,6 @@ type evidence struct {
 	newSandbox bool
 	// sandboxes are the observations (index + 1) that stop the sandbox.
 	sandboxes []int32
-	// changed is the first observation (index + 1) by which the definition of
-	// each container may have been changed at the API, so that the kubelet
-	// replaces it, and changes how often it was; 0 if never.
-	changed, changes []int32
-	// unlogged: a probe may have failed more often than lines tell, because
-	// Events do tell of it, or are so many that the kubelet drops some. One that
-	// runs out of time before its process has written anything leaves no line.
-	unlogged []bool
 	// toldUntil is when the newest Event of the kubelet was made, in whole seconds: it
 	// sends them one after the other, and they may be a long time on their way.
 	toldUntil time.Time
@@ -77,6 +46,43 @@ type evidence struct {
 	// ends are the observations (index + 1) that end the Pod: a deletion, an
 	// eviction.
 	ends []int32
+}
+
+// containerEvidence is what the whole trace shows of one container.
+type containerEvidence struct {
+	// runs is the highest run of which anything is seen.
+	runs int32
+	// starts is how many starts one Event tells of.
+	starts int32
+	// startFailed: it could not be created or started at least once.
+	startFailed bool
+	// hookFailed, preStopFailed and probeFailed: the postStart or the preStop
+	// hook, or a liveness or startup probe, failed at least once.
+	hookFailed, preStopFailed, probeFailed bool
+	// askedAll: it was shown with an exit code for which one of its rules
+	// restarts all containers, or it has such a rule, and a status shows that
+	// all were removed.
+	askedAll bool
+	// logs has the first line of each actor, as an observation + 1; 0 where it
+	// does not write to the log at all.
+	logs [6]int32
+	// marked tells which actors log their begin and end.
+	marked [6]bool
+	// alive is the last observation (index + 1) that shows it running: a line or an
+	// update.
+	alive int32
+	// exits are the ends of its instances that were shown, by the number that the
+	// status gave them: in a new sandbox they may be counted anew
+	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer).
+	exits map[int32][]*corev1.ContainerStateTerminated
+	// changed is the first observation (index + 1) by which its definition may have
+	// been changed at the API, so that the kubelet replaces it, and changes how
+	// often it was; 0 if never.
+	changed, changes int32
+	// unlogged: a probe may have failed more often than lines tell, because
+	// Events do tell of it, or are so many that the kubelet drops some. One that
+	// runs out of time before its process has written anything leaves no line.
+	unlogged bool
 }
 
 // duePair is one: run is that of the second which has ended, and obs the update
@@ -98,52 +104,52 @@ var actors = trace.Actors()
 
 // writes reports whether an actor of a container writes to the log at all.
 func (ev *evidence) writes(c int, a trace.Actor) bool {
-	return ev.complete || ev.logs[c][number(a)] != 0
+	return ev.complete || ev.c[c].logs[number(a)] != 0
 }
 
 // marks reports whether an actor of a container logs its begin and end.
 func (ev *evidence) marks(c int, a trace.Actor) bool {
-	return ev.complete || ev.marked[c][number(a)]
+	return ev.complete || ev.c[c].marked[number(a)]
 }
 
 // gatherer reads through a trace for its evidence, one observation at a time.
 type gatherer struct {
 	p       *plan
 	ev      evidence
+	c       []containerGatherer
 	logOnly bool
 	deleted bool
-	// Without run numbers, the second begin of a main process and each line
-	// behind an end are the only signs of another instance.
-	counted      []int32
-	begun, ended []bool
-	// created is when the newest instance of each container was, by its Event.
-	created []time.Time
-	// failing counts the lines of failed probes, and wrote tells when they were
-	// written; told are the Events of the same, and events counts those of any kind.
-	failing [][3]int32
-	wrote   [][3][]time.Time
-	told    [][3]failures
-	events  int
+	// events counts the Events of any kind.
+	events int
 	// removedAll: a status shows that RestartAllContainers has removed a container.
 	removedAll bool
-	// spec is that of the latest update; patched and redefined count how often
-	// acts changed the definition of a container, and how often updates show
-	// that somebody did.
-	spec               *corev1.PodSpec
-	patched, redefined []int32
+	// spec is that of the latest update.
+	spec *corev1.PodSpec
+}
+
+// containerGatherer is what leads to the evidence of one container.
+type containerGatherer struct {
+	// Without run numbers, the second begin of a main process and each line
+	// behind an end are the only signs of another instance.
+	counted      int32
+	begun, ended bool
+	// created is when the newest instance was, by its Event.
+	created time.Time
+	// failing counts the lines of failed probes, and wrote tells when they were
+	// written; told are the Events of the same.
+	failing [3]int32
+	wrote   [3][]time.Time
+	told    [3]failures
+	// patched and redefined count how often acts changed its definition, and how
+	// often updates show that somebody did.
+	patched, redefined int32
 }
 
 func newGatherer(p *plan, logOnly bool) *gatherer {
 	n := len(p.containers)
 	return &gatherer{
-		p: p, logOnly: logOnly,
-		counted: make([]int32, n), begun: make([]bool, n), ended: make([]bool, n), created: make([]time.Time, n), failing: make([][3]int32, n), told: make([][3]failures, n), wrote: make([][3][]time.Time, n),
-		patched: make([]int32, n), redefined: make([]int32, n),
-		ev: evidence{
-			askedAll: make([]bool, n), runs: make([]int32, n), startFailed: make([]bool, n), hookFailed: make([]bool, n), preStopFailed: make([]bool, n), probeFailed: make([]bool, n),
-			logs: make([][6]int32, n), marked: make([][6]bool, n), unlogged: make([]bool, n), endsAnyTime: logOnly,
-			changed: make([]int32, n), changes: make([]int32, n), exits: make([]map[int32][]*corev1.ContainerStateTerminated, n), alive: make([]int32, n), starts: make([]int32, n),
-		},
+		p: p, logOnly: logOnly, c: make([]containerGatherer, n),
+		ev: evidence{c: make([]containerEvidence, n), endsAnyTime: logOnly},
 	}
 }
 
@@ -162,26 +168,23 @@ func (g *gatherer) evidence() evidence {
 		g.ev.endsAnyTime = true
 	}
 	for c := range g.p.containers {
-		g.ev.changes[c] = max(g.patched[c], g.redefined[c])
-		g.ev.askedAll[c] = g.ev.askedAll[c] || g.removedAll && slices.ContainsFunc(g.p.containers[c].rules, restartsAll)
+		ev, of, spec := &g.ev.c[c], &g.c[c], &g.p.containers[c]
+		ev.changes = max(of.patched, of.redefined)
+		ev.askedAll = ev.askedAll || g.removedAll && slices.ContainsFunc(spec.rules, restartsAll)
 		// One that its rules start again, and a probe does not, takes the Pod with
 		// it where nothing else is left to run: the next sync makes a new sandbox, in a
 		// Pod in which nothing else is started again only if all are to be.
-		spec := &g.p.containers[c]
-		failed := g.ev.probeFailed[c] || g.failing[c][rowOf(trace.LivenessProbe)]+g.failing[c][rowOf(trace.StartupProbe)] > 0
+		failed := ev.probeFailed || of.failing[rowOf(trace.LivenessProbe)]+of.failing[rowOf(trace.StartupProbe)] > 0
 		unanswered := spec.liveness.network || spec.startup.network // leaves no line
 		failed = failed || unanswered && g.p.policy == corev1.RestartPolicyNever
 		again := len(spec.rules) > 0 && g.p.policy != corev1.RestartPolicyNever || slices.ContainsFunc(spec.rules, restartsAll)
 		if g.p.isRegular(c) && failed && again && spec.policy == corev1.RestartPolicyNever {
 			g.ev.newSandbox = true
 		}
-	}
-	for c := range g.told {
-		spec := &g.p.containers[c]
-		g.ev.unlogged[c] = g.ev.unlogged[c] || g.events >= eventBurst
+		ev.unlogged = ev.unlogged || g.events >= eventBurst
 		for _, a := range []trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe} {
 			timeout := time.Duration(spec.probe(a).timeout) * time.Second
-			g.ev.unlogged[c] = g.ev.unlogged[c] || g.told[c][rowOf(a)].without(g.wrote[c][rowOf(a)], timeout)
+			ev.unlogged = ev.unlogged || of.told[rowOf(a)].without(of.wrote[rowOf(a)], timeout)
 		}
 	}
 	return g.ev
@@ -225,32 +228,33 @@ func (g *gatherer) take(o *observation, n int) {
 }
 
 func (g *gatherer) line(c int, l *trace.Line, n int) {
-	g.ev.alive[c] = int32(n) + 1
-	if first := &g.ev.logs[c][number(l.Actor)]; *first == 0 {
+	ev, of := &g.ev.c[c], &g.c[c]
+	ev.alive = int32(n) + 1
+	if first := &ev.logs[number(l.Actor)]; *first == 0 {
 		*first = int32(n) + 1
 	}
 	if l.Mark.Kind == trace.Begin {
-		g.ev.marked[c][number(l.Actor)] = true
+		ev.marked[number(l.Actor)] = true
 	}
 	if l.Run != trace.NoRun {
-		g.counted[c] = int32(l.Run)
+		of.counted = int32(l.Run)
 	} else if l.Actor == trace.Main {
-		if g.begun[c] && (g.ended[c] || l.Mark.Kind == trace.Begin) {
-			g.counted[c]++
+		if of.begun && (of.ended || l.Mark.Kind == trace.Begin) {
+			of.counted++
 		}
-		g.begun[c], g.ended[c] = true, l.Mark.Kind == trace.End
+		of.begun, of.ended = true, l.Mark.Kind == trace.End
 	}
 	if l.Actor == trace.PostStart && l.Mark.Kind == trace.End && l.Mark.N > 0 {
-		g.ev.hookFailed[c] = true
+		ev.hookFailed = true
 	}
 	if l.Actor.IsProbe() && (l.Mark.Kind != trace.End || l.Mark.N != 0) {
-		g.failing[c][rowOf(l.Actor)]++
+		of.failing[rowOf(l.Actor)]++
 		if !g.logOnly {
-			wrote := &g.wrote[c][rowOf(l.Actor)]
+			wrote := &of.wrote[rowOf(l.Actor)]
 			*wrote = append(*wrote, l.Time)
 		}
 	}
-	g.ev.runs[c] = max(g.ev.runs[c], g.counted[c])
+	ev.runs = max(ev.runs, of.counted)
 }
 
 func (g *gatherer) act(a *trace.Act, n int) {
@@ -291,9 +295,9 @@ func (g *gatherer) patch(a *trace.Act, at int32) {
 	}
 	for c := range g.p.containers {
 		if !readable || names[g.p.containers[c].name] {
-			g.patched[c]++
-			if g.ev.changed[c] == 0 {
-				g.ev.changed[c] = at
+			g.c[c].patched++
+			if g.ev.c[c].changed == 0 {
+				g.ev.c[c].changed = at
 			}
 		}
 	}
@@ -311,9 +315,9 @@ func (g *gatherer) compare(spec *corev1.PodSpec) {
 				if !ok || reflect.DeepEqual(was[i], is[i]) {
 					continue
 				}
-				g.redefined[c]++
-				if g.patched[c] == 0 {
-					g.ev.changed[c] = 1 // nothing says when
+				g.c[c].redefined++
+				if g.c[c].patched == 0 {
+					g.ev.c[c].changed = 1 // nothing says when
 				}
 			}
 		}
@@ -324,18 +328,18 @@ func (g *gatherer) compare(spec *corev1.PodSpec) {
 }
 
 func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
-	ev := &g.ev
 	c, ok := g.p.index[s.Name]
 	if !ok {
 		return
 	}
-	ev.runs[c] = max(ev.runs[c], s.RestartCount)
+	ev := &g.ev.c[c]
+	ev.runs = max(ev.runs, s.RestartCount)
 	if s.State.Running != nil {
-		ev.alive[c] = int32(n) + 1
+		ev.alive = int32(n) + 1
 	}
 	if w := s.State.Waiting; w != nil {
-		ev.startFailed[c] = ev.startFailed[c] || isStartError(w.Reason)
-		ev.hookFailed[c] = ev.hookFailed[c] || w.Reason == "PostStartHookError"
+		ev.startFailed = ev.startFailed || isStartError(w.Reason)
+		ev.hookFailed = ev.hookFailed || w.Reason == "PostStartHookError"
 	}
 	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
 		if !isEnd(end) {
@@ -343,20 +347,20 @@ func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 			continue
 		}
 		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && restartsAll(rule) {
-			ev.askedAll[c] = true
+			ev.askedAll = true
 		}
 	}
 	if run, end := endOf(s); end != nil {
-		if ev.exits[c] == nil {
-			ev.exits[c] = map[int32][]*corev1.ContainerStateTerminated{}
+		if ev.exits == nil {
+			ev.exits = map[int32][]*corev1.ContainerStateTerminated{}
 		}
-		if all := ev.exits[c][run]; len(all) == 0 || !all[len(all)-1].FinishedAt.Equal(&end.FinishedAt) || all[len(all)-1].ExitCode != end.ExitCode {
-			ev.exits[c][run] = append(all, end)
+		if all := ev.exits[run]; len(all) == 0 || !all[len(all)-1].FinishedAt.Equal(&end.FinishedAt) || all[len(all)-1].ExitCode != end.ExitCode {
+			ev.exits[run] = append(all, end)
 		}
 	}
 	// A dead instance may be replaced before the trace ends.
 	if isEnd(s.State.Terminated) || isEnd(s.LastTerminationState.Terminated) && s.State.Waiting != nil {
-		ev.runs[c] = max(ev.runs[c], s.RestartCount+1)
+		ev.runs = max(ev.runs, s.RestartCount+1)
 	}
 }
 
@@ -397,9 +401,9 @@ func (g *gatherer) pairs(st *corev1.PodStatus, obs int32) {
 func (g *gatherer) pace(c int, e *trace.Event) {
 	switch e.Reason {
 	case "Created":
-		g.created[c] = e.LastTimestamp.Time
+		g.c[c].created = e.LastTimestamp.Time
 	case "Started":
-		if at := g.created[c]; !at.IsZero() {
+		if at := g.c[c].created; !at.IsZero() {
 			g.ev.slowest = max(g.ev.slowest, e.LastTimestamp.Sub(at))
 		}
 	}
@@ -442,32 +446,32 @@ func (f *failures) without(lines []time.Time, timeout time.Duration) bool {
 
 func (g *gatherer) event(c int, e *trace.Event) {
 	g.pace(c, e)
-	ev := &g.ev
+	ev := &g.ev.c[c]
 	switch e.Reason {
 	case "Pulled", "Created", "Started":
-		ev.starts[c] = max(ev.starts[c], e.Count)
+		ev.starts = max(ev.starts, e.Count)
 	case "Failed":
-		ev.startFailed[c] = true
+		ev.startFailed = true
 	case "BackOff":
 		if !strings.HasPrefix(e.Message, "Back-off restarting") {
-			ev.startFailed[c] = true
+			ev.startFailed = true
 		}
 	case "FailedPostStartHook":
-		ev.hookFailed[c] = true
+		ev.hookFailed = true
 	case "FailedPreStopHook":
-		ev.preStopFailed[c] = true
+		ev.preStopFailed = true
 	case "Killing":
-		ev.hookFailed[c] = ev.hookFailed[c] || strings.Contains(e.Message, "FailedPostStartHook")
-		ev.probeFailed[c] = ev.probeFailed[c] || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")
+		ev.hookFailed = ev.hookFailed || strings.Contains(e.Message, "FailedPostStartHook")
+		ev.probeFailed = ev.probeFailed || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")
 	case "Unhealthy":
 		if !strings.HasPrefix(e.Message, "Readiness") && !thrownAway(e.Message) {
-			ev.probeFailed[c] = true
+			ev.probeFailed = true
 		}
 		for word, a := range map[string]trace.Actor{"Liveness": trace.LivenessProbe, "Startup": trace.StartupProbe, "Readiness": trace.ReadinessProbe} {
 			if !strings.Contains(e.Message, word+" probe failed") {
 				continue
 			}
-			g.told[c][rowOf(a)].take(e)
+			g.c[c].told[rowOf(a)].take(e)
 		}
 	}
 }

@@ -133,12 +133,19 @@ var (
 	}
 )
 
+// The fields that are in neither.
+var (
+	otherInPod       = fieldsApart(reflect.TypeFor[corev1.PodSpec](), irrelevantInPod, modelledInPod)
+	otherInContainer = fieldsApart(reflect.TypeFor[corev1.Container](), irrelevantInContainer, modelledInContainer)
+)
+
 // newPlan reads the Pod. The second result names the fields that the model
 // does not understand, sorted; the plan is of use only if there are none.
 func newPlan(pod *corev1.Pod) (plan, []string) {
 	p := plan{
 		policy: pod.Spec.RestartPolicy, grace: corev1.DefaultTerminationGracePeriodSeconds, index: map[string]int{}, gates: map[string]string{},
 		inits: len(pod.Spec.InitContainers), regulars: len(pod.Spec.Containers), hostNetwork: pod.Spec.HostNetwork,
+		containers: make([]spec, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers)+len(pod.Spec.EphemeralContainers)),
 	}
 	if p.policy == "" {
 		p.policy = corev1.RestartPolicyAlways
@@ -157,11 +164,11 @@ func newPlan(pod *corev1.Pod) (plan, []string) {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
 		left = append(left, p.add(&c, ephemeral, element("ephemeralContainers", i))...)
 	}
-	rest := pod.Spec
-	if s := rest.ShareProcessNamespace; s != nil && !*s {
-		rest.ShareProcessNamespace = nil
+	var read []string
+	if s := pod.Spec.ShareProcessNamespace; s != nil && !*s {
+		read = append(read, "ShareProcessNamespace")
 	}
-	left = append(left, leftOver("spec", &rest, irrelevantInPod, modelledInPod)...)
+	left = append(left, leftOver("spec", &pod.Spec, otherInPod, read...)...)
 	slices.Sort(left)
 	return p, left
 }
@@ -184,7 +191,7 @@ func (p *plan) add(c *corev1.Container, r role, at string) []string {
 			p.gates[gateRestartAll] = at + ".restartPolicyRules"
 		}
 	}
-	known := [][]string{irrelevantInContainer, modelledInContainer}
+	var read []string
 	if c.Lifecycle != nil {
 		rest := *c.Lifecycle
 		s.postStart, s.preStop = rest.PostStart != nil, rest.PreStop != nil
@@ -195,12 +202,12 @@ func (p *plan) add(c *corev1.Container, r role, at string) []string {
 		}
 		rest.PostStart, rest.PreStop, rest.StopSignal = nil, nil, nil
 		if rest == (corev1.Lifecycle{}) {
-			known = append(known, []string{"Lifecycle"})
+			read = append(read, "Lifecycle")
 		}
 	}
 	p.index[c.Name] = len(p.containers)
 	p.containers = append(p.containers, s)
-	return leftOver(at, c, known...)
+	return leftOver(at, c, otherInContainer, read...)
 }
 
 // element is the path of container i of a list of the Pod.
@@ -254,21 +261,28 @@ func UnmodelledFields(pod *corev1.Pod) []string {
 	return left
 }
 
-// leftOver names the fields of the struct at ptr that are not zero, by their JSON
-// names, apart from those in the lists.
-func leftOver(at string, ptr any, apart ...[]string) []string {
+// leftOver names those of the fields that are not zero in the struct at ptr, by their
+// JSON names, apart from the ones that were read.
+func leftOver(at string, ptr any, fields []reflect.StructField, read ...string) []string {
 	v := reflect.ValueOf(ptr).Elem()
 	var left []string
-	for i := range v.NumField() {
-		if f := v.Field(i); f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
-			continue
-		}
-		field := v.Type().Field(i)
-		if slices.ContainsFunc(apart, func(list []string) bool { return slices.Contains(list, field.Name) }) {
+	for _, field := range fields {
+		if f := v.FieldByIndex(field.Index); f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 || slices.Contains(read, field.Name) {
 			continue
 		}
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		left = append(left, at+"."+name)
 	}
 	return left
+}
+
+// fieldsApart are the fields of a struct that are in none of the lists.
+func fieldsApart(of reflect.Type, lists ...[]string) []reflect.StructField {
+	var fields []reflect.StructField
+	for _, field := range reflect.VisibleFields(of) {
+		if !slices.ContainsFunc(lists, func(list []string) bool { return slices.Contains(list, field.Name) }) {
+			fields = append(fields, field)
+		}
+	}
+	return fields
 }

@@ -60,7 +60,7 @@ func (r *reading) restart(s state, i int, run int32, n int) ([]state, *denial) {
 // kill: the sync that kills it does so, the first time without a back-off.
 func (r *reading) replacedFirst(s *state, j, i int) bool {
 	c, spec := &s.c[j], &r.p.containers[j]
-	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.runs[j] > 0 && r.foreseeable(j) && r.foreseeable(i) &&
+	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.c[j].runs > 0 && r.foreseeable(j) && r.foreseeable(i) &&
 		r.p.isRegular(j) && r.p.isRegular(i) && spec.policy == corev1.RestartPolicyAlways && len(spec.rules) == 0
 }
 
@@ -79,7 +79,7 @@ func (r *reading) isDueFirst(s *state, j, i, n int) bool {
 // foreseeable reports whether it can be told which sync starts container j again:
 // each that finds it exited and its back-off, if there is one, over.
 func (r *reading) foreseeable(j int) bool {
-	return !r.ev.startFailed[j] && r.ev.changed[j] == 0 && len(r.ev.restarts) == 0 && !r.roundsInTrace()
+	return !r.ev.c[j].startFailed && r.ev.c[j].changed == 0 && len(r.ev.restarts) == 0 && !r.roundsInTrace()
 }
 
 // diedStarting reports whether the first instance of regular container j was dead
@@ -90,7 +90,7 @@ func (r *reading) diedStarting(s *state, j int) bool {
 	c, spec := &s.c[j], &r.p.containers[j]
 	// Of one that wrote nothing the number may be that of the next one.
 	counted := r.seenOf(s, j).first != 0 || r.ev.complete
-	return c.dead && c.first && !c.late && c.run == 0 && r.ev.runs[j] > 0 && counted &&
+	return c.dead && c.first && !c.late && c.run == 0 && r.ev.c[j].runs > 0 && counted &&
 		r.p.isRegular(j) && spec.policy == corev1.RestartPolicyAlways && len(spec.rules) == 0
 }
 
@@ -206,7 +206,7 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 		return deny(ruleInitOnce, c.done)
 	case spec.role == initContainer && c.run == run-1 && x.mainEnd != 0 && r.exitCode(i, x) == 0:
 		return deny(ruleInitOnce, cause{x.mainEnd, ruleInitOnce})
-	case run > r.ev.runs[i]:
+	case run > r.ev.c[i].runs:
 		return deny(ruleInstances, cause{max(x.mainEnd, x.last), ruleInstances})
 	case c.run == run-1 && r.tooSoon(i, x, n):
 		return because(deny(ruleBackoff, cause{x.last, ruleBackoff}), "container %s is started again %s after its last line; restart %d comes no sooner than %s behind the exit before it",
@@ -228,7 +228,7 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	case r.replaced(s, i, run, n):
 	case spec.policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
-	case spec.policy == corev1.RestartPolicyOnFailure && exited && code == 0 && c.kill == alive && x.failing == 0 && !r.ev.probeFailed[i] && !r.killedAtLast(i, x):
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && code == 0 && c.kill == alive && x.failing == 0 && !r.ev.c[i].probeFailed && !r.killedAtLast(i, x):
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})
@@ -247,8 +247,8 @@ func (r *reading) replaced(s *state, i int, run int32, n int) bool {
 	}
 	// Each kubelet may have left one behind that it had created and not started, and
 	// in each sandbox the container begins anew.
-	most := r.ev.changes[i] + int32(len(r.ev.restarts))
-	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && !r.roundsInTrace(); once && run > most && !r.ev.startFailed[i] {
+	most := r.ev.c[i].changes + int32(len(r.ev.restarts))
+	if once := spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 && !r.roundsInTrace(); once && run > most && !r.ev.c[i].startFailed {
 		return false
 	}
 	if c.run != run-1 || x.mainEnd == 0 || c.kill != alive {
@@ -256,14 +256,14 @@ func (r *reading) replaced(s *state, i int, run int32, n int) bool {
 	}
 	// It ended before anybody stopped it, and a sync may have learned of that
 	// late.
-	by := r.ob(int(r.ev.changed[i]) - 1).entry
+	by := r.ob(int(r.ev.c[i].changed) - 1).entry
 	return by.Did == nil || by.At.Sub(r.written(int(x.mainEnd)-1)) < r.patient(patience)
 }
 
 // changedBy reports whether the definition of container i may have been changed
 // by observation n.
 func (r *reading) changedBy(i, n int) bool {
-	c := r.ev.changed[i]
+	c := r.ev.c[i].changed
 	return c != 0 && int(c) <= n+1
 }
 

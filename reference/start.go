@@ -168,7 +168,7 @@ func (r *reading) startedBehind(s *state, n int) bool {
 // mayBeLate reports whether another sync than the first one of this round may
 // start container i: its start failed, or its back-off goes on in a new sandbox.
 func (r *reading) mayBeLate(s *state, i int) bool {
-	return r.ev.startFailed[i] || s.anew && r.ev.newSandbox && r.ev.runs[i] >= 2
+	return r.ev.c[i].startFailed || s.anew && r.ev.newSandbox && r.ev.c[i].runs >= 2
 }
 
 // begun has instance run of container i started, the first of this round.

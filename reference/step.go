@@ -87,7 +87,7 @@ func (r *reading) step(s state, n int) ([]state, *denial) {
 // was shown to have ended, else the one that it logged. A process that is being
 // stopped may be killed between its last line and its exit.
 func (r *reading) exitCode(i int, x *seen) int32 {
-	all := r.ev.exits[i][x.run]
+	all := r.ev.c[i].exits[x.run]
 	last := x.mainEnd
 	if last == 0 {
 		last = x.last
@@ -101,7 +101,7 @@ func (r *reading) exitCode(i int, x *seen) int32 {
 	// In a new sandbox another instance may have that number. What several may have been
 	// shown with in one second is not known.
 	at, code, found := r.written(int(last)-1), x.mainCode, false
-	for _, all := range r.ev.exits[i] {
+	for _, all := range r.ev.c[i].exits {
 		for _, end := range all {
 			if at.Before(end.StartedAt.Time) || at.After(end.FinishedAt.Add(time.Second+stampSlack)) {
 				continue
@@ -153,5 +153,5 @@ func (r *reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
 // its last line and its exit, because its postStart hook had died without a line: no
 // status shows its exit code.
 func (r *reading) killedAtLast(i int, x *seen) bool {
-	return r.p.containers[i].postStart && x.hookEnd == 0 && (r.logOnly || r.ev.hookFailed[i]) && len(r.ev.exits[i][x.run]) == 0
+	return r.p.containers[i].postStart && x.hookEnd == 0 && (r.logOnly || r.ev.c[i].hookFailed) && len(r.ev.c[i].exits[x.run]) == 0
 }

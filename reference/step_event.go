@@ -19,7 +19,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 		return []state{s}, nil
 	}
 	c, spec := &s.c[i], &r.p.containers[i]
-	once := r.ev.runs[i] == 0 && !s.anew
+	once := r.ev.c[i].runs == 0 && !s.anew
 	switch e.Reason {
 	case "Pulling":
 		return r.onStartEvent(s, i, n, pulling)
@@ -37,7 +37,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 			}
 			next, d := r.stop(s, i, n, byEnding, bySandbox)
 			for _, t := range next {
-				if t.c[i].run != r.ev.runs[i] {
+				if t.c[i].run != r.ev.c[i].runs {
 					// It speaks of an instance that has shown no line yet.
 					t.c[i].kill, t.c[i].killed = c.kill, c.killed
 				}
@@ -59,7 +59,7 @@ func (r *reading) onEvent(s state, n int) ([]state, *denial) {
 			return nil, because(deny(ruleHookFailure), "container %s declares no postStart hook", spec.name)
 		}
 		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i, n) && !r.mayBeReplaced(&s, i, n) {
-			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure}, cause{r.ev.alive[i], ruleHookFailure})
+			return nil, deny(ruleHookFailure, cause{x.hookEnd, ruleHookFailure}, cause{r.ev.c[i].alive, ruleHookFailure})
 		}
 	case "FailedPreStopHook":
 		if !spec.preStop {
@@ -95,7 +95,7 @@ func (r *reading) mayBeReplaced(s *state, i, n int) bool {
 // order in which they were recorded, so they are ordered among themselves.
 func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	c, h := &s.c[i], &r.h[i]
-	first := r.ev.runs[i] == 0 && r.ev.starts[i] <= 1 && !r.ev.startFailed[i] && !r.ev.eventGap && !r.roundsInTrace()
+	first := r.ev.c[i].runs == 0 && r.ev.c[i].starts <= 1 && !r.ev.c[i].startFailed && !r.ev.eventGap && !r.roundsInTrace()
 	spec := &r.p.containers[i]
 	first = first && !r.mayBeReplaced(&s, i, n)
 	if first && h.stage > at && !r.kubeletRestarted(n) && spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 {
@@ -106,7 +106,7 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	}
 	if first && r.p.isRegular(i) && !r.kubeletRestarted(n) {
 		for j := i + 1; j < r.p.inits+r.p.regulars; j++ {
-			if r.h[j].stage != unheard && r.ev.runs[j] == 0 && !r.ev.startFailed[j] {
+			if r.h[j].stage != unheard && r.ev.c[j].runs == 0 && !r.ev.c[j].startFailed {
 				return nil, deny(ruleListedOrder, cause{r.h[j].stageAt, ruleListedOrder})
 			}
 		}

@@ -78,10 +78,10 @@ func (r *reading) runOf(i int, l *trace.Line) int32 {
 	x := h.newest()
 	run := max(x.run, 0)
 	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
-	if over && run < r.ev.runs[i] {
-		run = min(max(run, h.over)+1, r.ev.runs[i]) // what has ended may have written nothing
+	if over && run < r.ev.c[i].runs {
+		run = min(max(run, h.over)+1, r.ev.c[i].runs) // what has ended may have written nothing
 	}
-	if r.next && run < r.ev.runs[i] {
+	if r.next && run < r.ev.c[i].runs {
 		run++
 	}
 	return run

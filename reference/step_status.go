@@ -99,7 +99,7 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 	if rank < r.h[i].shown && !r.roundsInTrace() {
 		return nil, because(deny(ruleForward, cause{r.shownAt, ruleForward}), "status of container %s goes back to %s", cs.Name, stateWord(cs))
 	}
-	if run > 0 && r.ev.startFailed[i] || r.roundsInTrace() {
+	if run > 0 && r.ev.c[i].startFailed || r.roundsInTrace() {
 		// The kubelet counts instances whose start failed, and begins anew with
 		// a new sandbox; the log counts those that ran. What is shown cannot be
 		// told to be of one of them.
@@ -173,11 +173,11 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *denial {
 	if !cs.Ready {
 		// What was shown as ready stays so until the probe has failed often enough.
 		row, started := x.failures[rowOf(trace.ReadinessProbe)], cs.Started != nil && *cs.Started
-		if r.ev.runs[i] > cs.RestartCount || r.ev.endsAnyTime || len(r.ev.ends) > 0 {
+		if r.ev.c[i].runs > cs.RestartCount || r.ev.endsAnyTime || len(r.ev.ends) > 0 {
 			row++ // one may have died with its container, and left no line
 		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
-		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.unlogged[i] || r.ev.eventGap || r.eventsBehind(n) || r.ev.changed[i] != 0 || len(r.ev.restarts) > 0 {
+		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.c[i].unlogged || r.ev.eventGap || r.eventsBehind(n) || r.ev.c[i].changed != 0 || len(r.ev.restarts) > 0 {
 			return nil
 		}
 		if x.readyLast != 0 && r.ob(n).entry.At.Sub(r.written(int(x.readyLast)-1)) < overtaken {
@@ -242,7 +242,7 @@ func (r *reading) forgotten(i int, cs *corev1.ContainerStatus, n int) *denial {
 		// One that is not ready makes the others so that have a probe.
 		p := &r.p.containers[j].readiness
 		failed := slices.ContainsFunc(r.h[j].runs, func(x seen) bool { return x.failures[rowOf(trace.ReadinessProbe)] > 0 })
-		if p.declared && (p.network || failed || r.ev.unlogged[j] || r.eventsBehind(n) || !r.ev.writes(j, trace.ReadinessProbe)) {
+		if p.declared && (p.network || failed || r.ev.c[j].unlogged || r.eventsBehind(n) || !r.ev.writes(j, trace.ReadinessProbe)) {
 			return nil
 		}
 	}
@@ -268,7 +268,7 @@ func (r *reading) killedTooSoon(s *state, i int, cs *corev1.ContainerStatus, n i
 			return nil // one that outlasts the grace period is not waited for
 		}
 		since = r.written(int(before) - 1)
-	case before == 0 && s.c[i].kill == byEnding && len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.probeFailed[i] && !r.ev.hookFailed[i] && x.failing == 0:
+	case before == 0 && s.c[i].kill == byEnding && len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.c[i].probeFailed && !r.ev.c[i].hookFailed && x.failing == 0:
 		before = r.ev.ends[0]
 		since = r.ob(int(before) - 1).entry.At
 		if r.finished(s, i) {
@@ -322,7 +322,7 @@ func (r *reading) wholeSync(pod *corev1.Pod, n int) *denial {
 	list := pod.Status.ContainerStatuses
 	shown := slices.IndexFunc(list, func(cs corev1.ContainerStatus) bool { return rankOf(&cs) > 0 })
 	for k := range list {
-		if cs := &list[k]; shown >= 0 && rankOf(cs) == 0 && !r.ev.startFailed[r.p.index[cs.Name]] {
+		if cs := &list[k]; shown >= 0 && rankOf(cs) == 0 && !r.ev.c[r.p.index[cs.Name]].startFailed {
 			return because(deny(ruleWholeSync), "container %s is shown and container %s, started by the same sync, is still waiting", list[shown].Name, cs.Name)
 		}
 	}
@@ -422,7 +422,7 @@ func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *
 func (r *reading) takenBack(spec *spec, cs *corev1.ContainerStatus) bool {
 	i := r.p.index[spec.name]
 	x := r.h[i].at(cs.RestartCount)
-	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || r.ev.unlogged[i] || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
+	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || r.ev.c[i].unlogged || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
 	return spec.startup.declared && !r.k.startupProbeStops() && failed
 }
 
@@ -659,7 +659,7 @@ func (r *reading) sandboxFits(pod *corev1.Pod, c *corev1.PodCondition, v view) *
 		if c != nil {
 			return because(deny(ruleSandbox), "condition PodReadyToStartContainers is there; a kubelet %s has the gate off", r.k)
 		}
-	case is && !r.k.sandboxConditionEarly() && v.shown == 0 && !r.kubeletRestarted(r.n) && !slices.ContainsFunc(r.ev.startFailed, func(b bool) bool { return b }):
+	case is && !r.k.sandboxConditionEarly() && v.shown == 0 && !r.kubeletRestarted(r.n) && !slices.ContainsFunc(r.ev.c, func(c containerEvidence) bool { return c.startFailed }):
 		return because(deny(ruleSandbox), "condition PodReadyToStartContainers is True before a container is shown; before 1.36 both come from the same sync")
 	case !is && v.running > 0 && pod.DeletionTimestamp == nil && !r.ev.newSandbox && v.stopped < r.p.regulars:
 		return because(deny(ruleSandbox), "condition PodReadyToStartContainers is not True while a container is shown as running")

@@ -104,7 +104,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 		// A hook that died, or that nobody answered, has left no end, and its
 		// Event may be lost. What it writes behind this is refused.
 		died := x.hookEnd == 0 && !s.c[i].returned.known()
-		if !spec.postStart || !r.ev.hookFailed[i] && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).isLog || !r.hookDied(&s, i, n)) {
+		if !spec.postStart || !r.ev.c[i].hookFailed && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).isLog || !r.hookDied(&s, i, n)) {
 			return nil, nil
 		}
 		t := s.clone()
@@ -126,7 +126,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 // observation n: each that could stop it fails in the log, and has not done so failureThreshold
 // times in a row. A log alone does not tell which probes ran out of time.
 func (r *reading) tooFewFailures(i int, x *seen, n int) *denial {
-	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.changed[i] != 0 || r.ev.unlogged[i] || r.eventsBehind(n) {
+	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.c[i].changed != 0 || r.ev.c[i].unlogged || r.eventsBehind(n) {
 		return nil
 	}
 	spec := &r.p.containers[i]
@@ -152,7 +152,7 @@ func (r *reading) eventsBehind(n int) bool {
 func (r *reading) hookDied(s *state, i, n int) bool {
 	c, x := &s.c[i], r.seenOf(s, i)
 	if x.mainEnd == 0 {
-		return int(r.ev.alive[i]) <= n+1 || r.ev.preStopFailed[i] && x.preStop == 0
+		return int(r.ev.c[i].alive) <= n+1 || r.ev.c[i].preStopFailed && x.preStop == 0
 	}
 	return !c.returned.known() || c.returned.obs > x.mainEnd
 }
@@ -262,9 +262,9 @@ func (r *reading) probeFailed(s *state, i int) bool {
 	if !spec.liveness.declared && !spec.startup.declared {
 		return false
 	}
-	unanswered := (spec.liveness.network || spec.startup.network) && r.ev.runs[i] > s.c[i].run
+	unanswered := (spec.liveness.network || spec.startup.network) && r.ev.c[i].runs > s.c[i].run
 	x := r.seenOf(s, i)
-	return unanswered || x.failing != 0 || r.ev.probeFailed[i] || r.ev.runs[i] > s.c[i].run && r.ranOutOfTime(i, x)
+	return unanswered || x.failing != 0 || r.ev.c[i].probeFailed || r.ev.c[i].runs > s.c[i].run && r.ranOutOfTime(i, x)
 }
 
 // ranOutOfTime reports whether a probe of instance x of container i may have failed
@@ -330,7 +330,7 @@ func (r *reading) failedInit(s *state) int {
 	for j := range r.p.inits {
 		spec, c, x := &r.p.containers[j], &s.c[j], r.seenOf(s, j)
 		died := x.mainEnd == 0 && !c.fresh && !c.done.known() && r.h[j].over >= c.run
-		for run, ends := range r.ev.exits[j] {
+		for run, ends := range r.ev.c[j].exits {
 			// A status that comes later shows it, or that the next one did, which wrote nothing.
 			died = died || (run > c.run || run == c.run && x.mainEnd == 0) && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode != 0 })
 		}

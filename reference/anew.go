@@ -70,8 +70,8 @@ func (r *reading) asked(s *state) (cause, bool) {
 		}
 		rule, ok := ruleMatches(spec.rules, r.exitCode(i, x))
 		// A main process that logs no end may have exited with any code; one
-		// that died before it could has the code that a status shows.
-		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.c[i].askedAll || r.logOnly) || x.mainEnd != 0 && ok && restartsAll(rule) {
+		// that died before it could has the code that a status shows, if one can.
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.c[i].askedAll || r.ev.c[i].unseenEnd || r.logOnly) || x.mainEnd != 0 && ok && restartsAll(rule) {
 			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}

@@ -299,6 +299,12 @@ func TestWithoutItsCause(t *testing.T) {
 			},
 			"sidecar/started-before-next", "sidecar2#1 / post start hook: begin", "line 5 forbids it",
 		},
+		// An init container has died with a code for which it asks for the restart of all,
+		// which no status shows, since the Pod was deleted by force.
+		"end-unseen": {
+			func(e trace.Entry) bool { return e.Pod != nil },
+			"init/not-again", "init1#1 / main: begin", "line 2 forbids it",
+		},
 		// An init container has died without a line; a status that comes behind the TERM
 		// of the sidecar shows it.
 		"init-died-silent": {

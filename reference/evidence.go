@@ -71,6 +71,9 @@ type containerEvidence struct {
 	// alive is the last observation (index + 1) that shows it running: a line or an
 	// update.
 	alive int32
+	// unseenEnd: it was running by the last update, with which the Pod was gone from the
+	// API. How it ended then no status shows.
+	unseenEnd bool
 	// exits are the ends of its instances that were shown, by the number that the
 	// status gave them: in a new sandbox they may be counted anew
 	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer).
@@ -200,7 +203,7 @@ func (g *gatherer) take(o *observation, n int) {
 		ev.endsAnyTime = ev.endsAnyTime || e.Pod.Status.Reason != ""
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
 			for i := range list {
-				g.status(&list[i], n)
+				g.status(&list[i], e.Type == trace.Deleted, n)
 			}
 		}
 		g.pairs(&e.Pod.Status, int32(n)+1)
@@ -327,7 +330,7 @@ func (g *gatherer) compare(spec *corev1.PodSpec) {
 	g.spec = spec
 }
 
-func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
+func (g *gatherer) status(s *corev1.ContainerStatus, gone bool, n int) {
 	c, ok := g.p.index[s.Name]
 	if !ok {
 		return
@@ -337,6 +340,7 @@ func (g *gatherer) status(s *corev1.ContainerStatus, n int) {
 	if s.State.Running != nil {
 		ev.alive = int32(n) + 1
 	}
+	ev.unseenEnd = s.State.Running != nil && gone
 	if w := s.State.Waiting; w != nil {
 		ev.startFailed = ev.startFailed || isStartError(w.Reason)
 		ev.hookFailed = ev.hookFailed || w.Reason == "PostStartHookError"

@@ -241,7 +241,7 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 		return true, nil
 	}
 	var first *denial
-	perhaps := -1 // one whose hook may have been cut off
+	newest, earlier := false, false // one whose hook may have been cut off
 	for k, x := range append([]seen{*x}, r.h[j].runs...) {
 		if k > 0 && (x.run > c.run || x.run <= c.before) {
 			continue // of later, or of another round
@@ -264,12 +264,14 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 			first = firstOf(first, because(deny(ruleSidecarStarted, cause{x.last, ruleSidecarStarted}), "no startup probe of sidecar %s has succeeded by then", spec.name))
 		case !cut:
 			return k == 0, nil
-		case perhaps < 0:
-			perhaps = k
+		case k == 0 || x.run == c.run:
+			newest = true
+		default:
+			earlier = true
 		}
 	}
-	if perhaps >= 0 {
-		return perhaps == 0, nil
+	if newest || earlier {
+		return !earlier, nil
 	}
 	return false, first
 }

@@ -299,6 +299,13 @@ func TestWithoutItsCause(t *testing.T) {
 			},
 			"sidecar/started-before-next", "sidecar2#1 / post start hook: begin", "line 5 forbids it",
 		},
+		// A kubelet that was stopped had created a container again and not started it: the
+		// end that is shown beside the instance behind that one is of the first one, as before.
+		"created-never-started": {
+			func(e trace.Entry) bool { return e.Pod != nil && e.Line == 4 },
+			"start/restart-after-sync", "container3#0 / post start hook: begin",
+			"line 2 shows that the post start hook of container3 had ended, and here it goes on",
+		},
 		// The restart of the kubelet may have cut off the hook of either instance, and the
 		// second one goes on.
 		"either-cut-off": {

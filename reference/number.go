@@ -149,6 +149,8 @@ type lives struct {
 	// may is since when each instance may be there, as the one before it was being stopped: its
 	// start may have lost all of its Events.
 	may map[int32]time.Time
+	// owners are the first instances that the end of each container ID was shown of.
+	owners map[string]int32
 	// last is the last line of each number, and highest the highest number.
 	last    map[int]*observation
 	highest int
@@ -172,7 +174,7 @@ type lives struct {
 func livesOf(p *plan, obs []observation) []lives {
 	all := make([]lives, len(p.containers))
 	for c := range all {
-		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, may: map[int32]time.Time{}, last: map[int]*observation{}, unstarted: map[int32]bool{}, shifts: map[int]int{}, newest: -1, over: -1}
+		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, may: map[int32]time.Time{}, owners: map[string]int32{}, last: map[int]*observation{}, unstarted: map[int32]bool{}, shifts: map[int]int{}, newest: -1, over: -1}
 	}
 	over := make([]int, len(all)) // how many were shown to have ended so far
 	for n := range obs {
@@ -193,6 +195,7 @@ func livesOf(p *plan, obs []observation) []lives {
 					l.there[cs.RestartCount] = cs.State.Running.StartedAt.Time
 				}
 				if k, end := endOf(cs); end != nil {
+					k = l.owner(k, end)
 					l.ends(k, end)
 					l.there[k], l.ended[k] = end.StartedAt.Time, end.FinishedAt.Time
 					over[c] = max(over[c], int(k)+1)
@@ -310,6 +313,19 @@ func (l *lives) tell(kind int, e *trace.Event) (made int) {
 	}
 	l.told[kind] = max(l.told[kind], made)
 	return made
+}
+
+// owner is the instance whose end a status shows as that of instance k: it may be an
+// earlier one, where none that came behind it was ever started.
+func (l *lives) owner(k int32, end *corev1.ContainerStateTerminated) int32 {
+	if end.ContainerID == "" {
+		return k
+	}
+	if first, ok := l.owners[end.ContainerID]; ok && first < k {
+		return first
+	}
+	l.owners[end.ContainerID] = k
+	return k
 }
 
 // ends takes the end of an instance.

@@ -199,7 +199,7 @@ func (r *reading) record(n int) {
 	switch e := o.entry; {
 	case o.isLog:
 		spec, run := &r.p.containers[o.c], r.runOf(o.c, &o.log)
-		old := spec.probe(o.log.Actor).network && r.startsOld(o.c, run, n) && !r.shownBy(o.c, run, n)
+		old := spec.probe(o.log.Actor).network && run > 0 && (o.log.Actor != trace.StartupProbe || r.startsOld(o.c, run, n)) && !r.shownBy(o.c, run, n)
 		r.h[o.c].record(spec, run, &o.log, n, old)
 	case e.Event != nil:
 		r.hear(n)

@@ -138,7 +138,7 @@ func (h *history) newest() *seen {
 }
 
 // record takes an accepted line into the history. old: it may be of a probe that
-// was meant for the instance before, as may its startup probe be.
+// was meant for the instance before.
 func (h *history) record(spec *spec, run int32, l *trace.Line, n int, old bool) {
 	at := int32(n) + 1
 	i := len(h.runs) - 1

@@ -68,10 +68,9 @@ func (r *reading) asked(s *state) (cause, bool) {
 		if s.c[i].fresh {
 			continue
 		}
-		rule, ok := ruleMatches(spec.rules, r.exitCode(i, x))
 		// A main process that logs no end may have exited with any code; one
 		// that died before it could has the code that a status shows, if one can.
-		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.c[i].askedAll || r.ev.c[i].unseenEnd || r.logOnly) || x.mainEnd != 0 && ok && restartsAll(rule) {
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.c[i].askedAll || r.ev.c[i].unseenEnd || r.logOnly) || x.mainEnd != 0 && r.mayExit(i, x, spec.restartsAllFor) {
 			return cause{max(x.mainEnd, x.last), ruleRestartAll}, true
 		}
 	}

@@ -299,6 +299,12 @@ func TestWithoutItsCause(t *testing.T) {
 			},
 			"sidecar/started-before-next", "sidecar2#1 / post start hook: begin", "line 5 forbids it",
 		},
+		// An init container has logged that it ends well and was killed before it did; in the
+		// same second the next instance began, which did end well.
+		"killed-at-its-end": {
+			func(e trace.Entry) bool { return e.Pod != nil && e.Line == 5 },
+			"init/not-again", "init2#1 / main: end 0", "line 6 forbids it",
+		},
 		// A kubelet that was stopped had created a container again and not started it: the
 		// end that is shown beside the instance behind that one is of the first one, as before.
 		"created-never-started": {

@@ -350,7 +350,7 @@ func (g *gatherer) status(s *corev1.ContainerStatus, gone bool, n int) {
 			g.removedAll = g.removedAll || end != nil && end.Reason == restartingAll
 			continue
 		}
-		if rule, ok := ruleMatches(g.p.containers[c].rules, end.ExitCode); ok && restartsAll(rule) {
+		if g.p.containers[c].restartsAllFor(end.ExitCode) {
 			ev.askedAll = true
 		}
 	}

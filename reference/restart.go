@@ -204,7 +204,7 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 		return deny(ruleEphemeralOnce, cause{x.last, ruleEphemeralOnce})
 	case spec.role == initContainer && c.done.known():
 		return deny(ruleInitOnce, c.done)
-	case spec.role == initContainer && c.run == run-1 && x.mainEnd != 0 && r.exitCode(i, x) == 0:
+	case spec.role == initContainer && c.run == run-1 && x.mainEnd != 0 && !r.mayExit(i, x, failed):
 		return deny(ruleInitOnce, cause{x.mainEnd, ruleInitOnce})
 	case run > r.ev.c[i].runs:
 		return deny(ruleInstances, cause{max(x.mainEnd, x.last), ruleInstances})
@@ -216,10 +216,8 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 		return nil
 	}
 	exited := c.run == run-1 && x.mainEnd != 0
-	code := r.exitCode(i, x)
-	rule, ruled := ruleMatches(spec.rules, code)
 	switch {
-	case exited && ruled && rule.Action == corev1.ContainerRestartRuleActionRestart:
+	case exited && r.mayExit(i, x, spec.restartsFor):
 	case x.first == 0 && r.kubeletRestarted(n):
 		// One that was created, and that its kubelet did not come to start, is made
 		// anew whatever the policy says.
@@ -228,7 +226,7 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	case r.replaced(s, i, run, n):
 	case spec.policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
-	case spec.policy == corev1.RestartPolicyOnFailure && exited && code == 0 && c.kill == alive && x.failing == 0 && !r.ev.c[i].probeFailed && !r.killedAtLast(i, x):
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && !r.mayExit(i, x, failed) && c.kill == alive && x.failing == 0 && !r.ev.c[i].probeFailed && !r.killedAtLast(i, x):
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})
@@ -295,6 +293,23 @@ func ruleMatches(rules []corev1.ContainerRestartRule, code int32) (corev1.Contai
 		}
 	}
 	return corev1.ContainerRestartRule{}, false
+}
+
+// restartsFor and restartsAllFor report whether a rule of the container has it, or all
+// containers, restarted for an exit code.
+func (s *spec) restartsFor(code int32) bool {
+	rule, ok := ruleMatches(s.rules, code)
+	return ok && rule.Action == corev1.ContainerRestartRuleActionRestart
+}
+
+func (s *spec) restartsAllFor(code int32) bool {
+	rule, ok := ruleMatches(s.rules, code)
+	return ok && restartsAll(rule)
+}
+
+// throughWith reports whether the container is not started again behind an exit code.
+func (s *spec) throughWith(code int32) bool {
+	return !s.restartsFor(code) && (s.policy == corev1.RestartPolicyNever || s.policy == corev1.RestartPolicyOnFailure && !failed(code))
 }
 
 // startLeft starts what the sync behind the first one has to start again, once

@@ -83,10 +83,11 @@ func (r *reading) step(s state, n int) ([]state, *denial) {
 	return r.same(s), nil
 }
 
-// exitCode is what the kubelet goes by: the code with which instance x of container i
-// was shown to have ended, else the one that it logged. A process that is being
-// stopped may be killed between its last line and its exit.
-func (r *reading) exitCode(i int, x *seen) int32 {
+// mayExit reports whether the kubelet may go by such an exit code of instance x of
+// container i: the one that it was shown to have ended with, else the one that it
+// logged. A process that is being stopped may be killed between its last line and
+// its exit.
+func (r *reading) mayExit(i int, x *seen, such func(code int32) bool) bool {
 	all := r.ev.c[i].exits[x.run]
 	last := x.mainEnd
 	if last == 0 {
@@ -94,26 +95,28 @@ func (r *reading) exitCode(i int, x *seen) int32 {
 	}
 	if !r.ev.newSandbox || last == 0 {
 		if len(all) > 0 {
-			return all[len(all)-1].ExitCode
+			return such(all[len(all)-1].ExitCode)
 		}
-		return x.mainCode
+		return such(x.mainCode)
 	}
-	// In a new sandbox another instance may have that number. What several may have been
-	// shown with in one second is not known.
-	at, code, found := r.written(int(last)-1), x.mainCode, false
+	// In a new sandbox another instance may have that number, and several may have been
+	// shown with in one second.
+	at, shown := r.written(int(last)-1), false
 	for _, all := range r.ev.c[i].exits {
 		for _, end := range all {
 			if at.Before(end.StartedAt.Time) || at.After(end.FinishedAt.Add(time.Second+stampSlack)) {
 				continue
 			}
-			if found && end.ExitCode != code {
-				return x.mainCode
+			if shown = true; such(end.ExitCode) {
+				return true
 			}
-			code, found = end.ExitCode, true
 		}
 	}
-	return code
+	return !shown && such(x.mainCode)
 }
+
+// failed reports whether an exit code is that of a failure.
+func failed(code int32) bool { return code != 0 }
 
 // seenOf is what the lines have shown of the newest instance of container i in
 // state s.

@@ -301,17 +301,15 @@ func (r *reading) finished(s *state, i int) bool {
 	}
 	over := func(j int) bool {
 		spec, x := &r.p.containers[j], r.seenOf(s, j)
-		code := r.exitCode(j, x)
-		rule, ruled := ruleMatches(spec.rules, code)
 		switch {
 		case r.condemned(s, j):
 			return true // whatever it has exited with since
-		case ruled && x.mainEnd != 0 && rule.Action == corev1.ContainerRestartRuleActionRestart, spec.policy == corev1.RestartPolicyAlways:
-			return false
-		case spec.policy == corev1.RestartPolicyNever:
-			return true
+		case x.mainEnd != 0:
+			return r.mayExit(j, x, spec.throughWith)
+		case spec.policy == corev1.RestartPolicyOnFailure:
+			return x.mainBegin == 0
 		}
-		return x.mainEnd == 0 && x.mainBegin == 0 || x.mainEnd != 0 && code == 0
+		return spec.policy == corev1.RestartPolicyNever
 	}
 	if r.failedInit(s) >= 0 {
 		return true

@@ -457,7 +457,12 @@ func (r *reading) readinessStopped(s *state, i, n int) *denial {
 	if !p.declared || r.ev.c[i].unlogged || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > 3*time.Duration(p.period)*time.Second+r.patient(prompt)+r.slack(n) {
+	wait := r.between(int(since)-1, n)
+	if r.ev.crowded {
+		// Of what came later, an Event may have been dropped.
+		wait = min(wait, r.ev.heardUntil.Sub(r.written(int(since)-1)))
+	}
+	if wait > 3*time.Duration(p.period)*time.Second+r.patient(prompt)+r.slack(n) {
 		return because(deny(ruleReadinessGoesOn, cause{x.readinessLast, ruleReadinessGoesOn}, cause{r.stopBegun(x), ruleReadinessGoesOn}), "container %s is being stopped and has not been probed for readiness for %s; the period is %d s", r.p.containers[i].name, wait, p.period)
 	}
 	return nil
@@ -556,7 +561,7 @@ func (r *reading) stoppedBySync(s *state, j, n int) time.Duration {
 // notProbed: a container that was restarted is probed like its instance before.
 func (r *reading) notProbed(s *state, i, n int) *denial {
 	spec, c, x := &r.p.containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive || r.ev.c[i].unlogged {
+	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive || r.unlogged(i, n) {
 		return nil
 	}
 	var due time.Duration

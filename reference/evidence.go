@@ -36,6 +36,10 @@ type evidence struct {
 	// toldUntil is when the newest Event of the kubelet was made, in whole seconds: it
 	// sends them one after the other, and they may be a long time on their way.
 	toldUntil time.Time
+	// crowded: there are so many Events that the kubelet may have dropped some; but none
+	// was by the time of heardUntil.
+	crowded    bool
+	heardUntil time.Time
 	// due are the pairs of containers of which an update shows that both have
 	// ended, the one listed first for the first time: the sync that begins with
 	// it starts both again.
@@ -82,8 +86,7 @@ type containerEvidence struct {
 	// been changed at the API, so that the kubelet replaces it, and changes how
 	// often it was; 0 if never.
 	changed, changes int32
-	// unlogged: a probe may have failed more often than lines tell, because
-	// Events do tell of it, or are so many that the kubelet drops some. One that
+	// unlogged: a probe has failed more often than lines tell, as Events do. One that
 	// runs out of time before its process has written anything leaves no line.
 	unlogged bool
 }
@@ -96,9 +99,12 @@ type duePair struct {
 }
 
 // eventBurst is how many Events a kubelet records of one Pod before it may drop
-// one, which is 25, less some that may have been merged on their way
-// (k8s.io/client-go/tools/record/events_cache.go).
-const eventBurst = 20
+// one, which is 25, less some that may have been merged on their way. From then on it
+// records one more in each eventRefill (k8s.io/client-go/tools/record/events_cache.go).
+const (
+	eventBurst  = 20
+	eventRefill = 300 * time.Second
+)
 
 // number is the place of an actor in evidence.logs.
 func number(a trace.Actor) int { return slices.Index(actors, a) }
@@ -122,8 +128,10 @@ type gatherer struct {
 	c       []containerGatherer
 	logOnly bool
 	deleted bool
-	// events counts the Events of any kind.
-	events int
+	// events counts the Events of any kind, and firstEvent is when the first of the
+	// kubelet was made.
+	events     int
+	firstEvent time.Time
 	// removedAll: a status shows that RestartAllContainers has removed a container.
 	removedAll bool
 	// spec is that of the latest update.
@@ -170,6 +178,7 @@ func (g *gatherer) evidence() evidence {
 	if g.deleted && len(g.ev.ends) == 0 {
 		g.ev.endsAnyTime = true
 	}
+	g.ev.crowded = g.events >= eventBurst
 	for c := range g.p.containers {
 		ev, of, spec := &g.ev.c[c], &g.c[c], &g.p.containers[c]
 		ev.changes = max(of.patched, of.redefined)
@@ -184,7 +193,6 @@ func (g *gatherer) evidence() evidence {
 		if g.p.isRegular(c) && failed && again && spec.policy == corev1.RestartPolicyNever {
 			g.ev.newSandbox = true
 		}
-		ev.unlogged = ev.unlogged || g.events >= eventBurst
 		for _, a := range []trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe} {
 			timeout := time.Duration(spec.probe(a).timeout) * time.Second
 			ev.unlogged = ev.unlogged || of.told[rowOf(a)].without(of.wrote[rowOf(a)], timeout)
@@ -210,8 +218,8 @@ func (g *gatherer) take(o *observation, n int) {
 		g.compare(&e.Pod.Spec)
 	case e.Event != nil:
 		g.events++
-		if at := e.Event.LastTimestamp.Time; e.Event.Reason != "Scheduled" && at.After(ev.toldUntil) {
-			ev.toldUntil = at
+		if e.Event.Reason != "Scheduled" {
+			g.told(e.Event.LastTimestamp.Time)
 		}
 		switch e.Event.Reason {
 		case "SandboxChanged":
@@ -227,6 +235,22 @@ func (g *gatherer) take(o *observation, n int) {
 	case e.Gap != nil:
 		ev.logGap = ev.logGap || e.Gap.Channel == "log"
 		ev.eventGap = ev.eventGap || e.Gap.Channel == "events"
+	}
+}
+
+// told takes the time of an Event of the kubelet. Where two more were recorded since, and
+// not over so long a time that the kubelet may record two beyond its burst, none had
+// been dropped by then.
+func (g *gatherer) told(at time.Time) {
+	ev := &g.ev
+	if g.firstEvent.IsZero() {
+		g.firstEvent = at
+	}
+	if until := ev.toldUntil; until.Sub(g.firstEvent) < eventRefill && !at.Before(until) {
+		ev.heardUntil = until
+	}
+	if at.After(ev.toldUntil) {
+		ev.toldUntil = at
 	}
 }
 

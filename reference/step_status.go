@@ -177,7 +177,7 @@ func (r *reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *denial {
 			row++ // one may have died with its container, and left no line
 		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
-		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.ev.c[i].unlogged || r.ev.eventGap || r.eventsBehind(n) || r.ev.c[i].changed != 0 || len(r.ev.restarts) > 0 {
+		if !loses || row >= spec.readiness.failures || spec.readiness.network || r.unlogged(i, n) || r.ev.eventGap || r.eventsBehind(n) || r.ev.c[i].changed != 0 || len(r.ev.restarts) > 0 {
 			return nil
 		}
 		if x.readyLast != 0 && r.ob(n).entry.At.Sub(r.written(int(x.readyLast)-1)) < overtaken {
@@ -242,7 +242,7 @@ func (r *reading) forgotten(i int, cs *corev1.ContainerStatus, n int) *denial {
 		// One that is not ready makes the others so that have a probe.
 		p := &r.p.containers[j].readiness
 		failed := slices.ContainsFunc(r.h[j].runs, func(x seen) bool { return x.failures[rowOf(trace.ReadinessProbe)] > 0 })
-		if p.declared && (p.network || failed || r.ev.c[j].unlogged || r.eventsBehind(n) || !r.ev.writes(j, trace.ReadinessProbe)) {
+		if p.declared && (p.network || failed || r.unlogged(j, n) || r.eventsBehind(n) || !r.ev.writes(j, trace.ReadinessProbe)) {
 			return nil
 		}
 	}
@@ -422,7 +422,7 @@ func (r *reading) containerFits(spec *spec, cs *corev1.ContainerStatus, n int) *
 func (r *reading) takenBack(spec *spec, cs *corev1.ContainerStatus) bool {
 	i := r.p.index[spec.name]
 	x := r.h[i].at(cs.RestartCount)
-	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || r.ev.c[i].unlogged || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
+	failed := spec.startup.network || !r.ev.writes(i, trace.StartupProbe) || r.unlogged(i, r.n) || x.started != 0 && x.failures[rowOf(trace.StartupProbe)] > 0
 	return spec.startup.declared && !r.k.startupProbeStops() && failed
 }
 

@@ -126,7 +126,7 @@ func (r *reading) stopFor(s state, i, n int, w killing) ([]state, *denial) {
 // observation n: each that could stop it fails in the log, and has not done so failureThreshold
 // times in a row. A log alone does not tell which probes ran out of time.
 func (r *reading) tooFewFailures(i int, x *seen, n int) *denial {
-	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.c[i].changed != 0 || r.ev.c[i].unlogged || r.eventsBehind(n) {
+	if r.logOnly && !r.ev.complete || r.ev.logGap || r.ev.eventGap || r.ev.c[i].changed != 0 || r.unlogged(i, n) || r.eventsBehind(n) {
 		return nil
 	}
 	spec := &r.p.containers[i]
@@ -139,6 +139,17 @@ func (r *reading) tooFewFailures(i int, x *seen, n int) *denial {
 		most = max(most, row)
 	}
 	return because(deny(ruleTermCause, cause{x.failing, ruleTermCause}), "a probe of container %s has failed %d times in a row by then, which is less than its failureThreshold", spec.name, most)
+}
+
+// unlogged reports whether a probe of container i may have failed by observation n more
+// often than lines tell.
+func (r *reading) unlogged(i, n int) bool {
+	o := r.ob(n)
+	at := o.entry.At
+	if o.isLog {
+		at = o.log.Time
+	}
+	return r.ev.c[i].unlogged || r.ev.crowded && !at.Before(r.ev.heardUntil)
 }
 
 // eventsBehind reports whether the Events may end before they come to observation n.

@@ -305,6 +305,12 @@ func TestWithoutItsCause(t *testing.T) {
 			func(e trace.Entry) bool { return e.Pod != nil && e.Line == 5 },
 			"init/not-again", "init2#1 / main: end 0", "line 6 forbids it",
 		},
+		// A sidecar has died without a line before its Pod ends, as a later status shows: the one
+		// before it does not wait for the one behind it.
+		"died-before-the-end": {
+			func(e trace.Entry) bool { return e.Pod != nil },
+			"sidecar/reverse-order", "sidecar3#0 / readiness probe: end 0", "line 4 forbids it",
+		},
 		// A kubelet that was stopped had created a container again and not started it: the
 		// end that is shown beside the instance behind that one is of the first one, as before.
 		"created-never-started": {

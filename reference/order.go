@@ -22,6 +22,14 @@ type observation struct {
 	key time.Time
 }
 
+// at is when a line was written, by its own stamp, or when anything else arrived.
+func (o *observation) at() time.Time {
+	if o.isLog {
+		return o.log.Time
+	}
+	return o.entry.At
+}
+
 // text is how an explanation names the observation.
 func (o *observation) text() string {
 	switch e := o.entry; {

@@ -140,12 +140,7 @@ func (r *reading) cutOff(from int32, n int) bool {
 		if x > from || int(x) > n+1 {
 			return int(x) <= n+1
 		}
-		since := r.ob(int(from) - 1)
-		at := since.entry.At
-		if since.isLog {
-			at = since.log.Time
-		}
-		return at.Before(r.ob(int(x) - 1).entry.At.Add(stopping))
+		return r.ob(int(from) - 1).at().Before(r.ob(int(x) - 1).entry.At.Add(stopping))
 	})
 }
 

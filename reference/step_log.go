@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -181,7 +183,11 @@ func (r *reading) waitsFor(s *state, i, j int) bool {
 		}
 		c, x := &s.c[k], r.seenOf(s, k)
 		ended := x.mainEnd != 0 && x.mainEnd < s.ending.obs || c.gone.known() && c.gone.obs < s.ending.obs
-		if ended || c.fresh || r.h[k].over >= c.run {
+		// One that died without a line may be shown so only later.
+		died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.c[k].exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
+			return !end.FinishedAt.After(r.ob(int(s.ending.obs) - 1).at())
+		})
+		if ended || died || c.fresh || r.h[k].over >= c.run {
 			return false
 		}
 	}

@@ -144,12 +144,7 @@ func (r *reading) tooFewFailures(i int, x *seen, n int) *denial {
 // unlogged reports whether a probe of container i may have failed by observation n more
 // often than lines tell.
 func (r *reading) unlogged(i, n int) bool {
-	o := r.ob(n)
-	at := o.entry.At
-	if o.isLog {
-		at = o.log.Time
-	}
-	return r.ev.c[i].unlogged || r.ev.crowded && !at.Before(r.ev.heardUntil)
+	return r.ev.c[i].unlogged || r.ev.crowded && !r.ob(n).at().Before(r.ev.heardUntil)
 }
 
 // eventsBehind reports whether the Events may end before they come to observation n.

@@ -354,6 +354,21 @@ func TestWithoutItsCause(t *testing.T) {
 	}
 }
 
+// Made by the simulator: two instances of an init container ended in one second, and one
+// update shows both ends. That the first one failed is the reason for the second.
+func TestLastStateTells(t *testing.T) {
+	pod, tr, k := stored(t, filepath.Join("testdata", "last-state"), "trace.jsonl")
+	v := reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+
+	last := &tr.Entries[len(tr.Entries)-1].Pod.Status.InitContainerStatuses[1].LastTerminationState
+	last.Terminated.ExitCode = 0
+	v = reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+	assert.Equal(t, v.Rule, "start/one-instance-at-a-time", v.Text())
+	assert.Assert(t, strings.HasSuffix(v.Log, "sidecar1#1 / liveness probe: end 0"), v.Text())
+}
+
 // The first line of each container may be of either instance, so that each container
 // doubles the ways to number the lines. A line that none of them admits is
 // refused only where all were tried.

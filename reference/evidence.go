@@ -379,16 +379,24 @@ func (g *gatherer) status(s *corev1.ContainerStatus, gone bool, n int) {
 		}
 	}
 	if run, end := endOf(s); end != nil {
-		if ev.exits == nil {
-			ev.exits = map[int32][]*corev1.ContainerStateTerminated{}
+		if last := s.LastTerminationState.Terminated; end == s.State.Terminated && isEnd(last) {
+			ev.exited(run-1, last)
 		}
-		if all := ev.exits[run]; len(all) == 0 || !all[len(all)-1].FinishedAt.Equal(&end.FinishedAt) || all[len(all)-1].ExitCode != end.ExitCode {
-			ev.exits[run] = append(all, end)
-		}
+		ev.exited(run, end)
 	}
 	// A dead instance may be replaced before the trace ends.
 	if isEnd(s.State.Terminated) || isEnd(s.LastTerminationState.Terminated) && s.State.Waiting != nil {
 		ev.runs = max(ev.runs, s.RestartCount+1)
+	}
+}
+
+// exited takes a shown end of an instance.
+func (ev *containerEvidence) exited(run int32, end *corev1.ContainerStateTerminated) {
+	if ev.exits == nil {
+		ev.exits = map[int32][]*corev1.ContainerStateTerminated{}
+	}
+	if all := ev.exits[run]; len(all) == 0 || !all[len(all)-1].FinishedAt.Equal(&end.FinishedAt) || all[len(all)-1].ExitCode != end.ExitCode {
+		ev.exits[run] = append(all, end)
 	}
 }
 

@@ -113,6 +113,7 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	}
 	switch {
 	case !c.fresh, s.ending.known():
+	case h.shownRun >= 0: // it comes late
 	case at >= created:
 		return r.start(s, i, 0, n)
 	case r.p.isRegular(i) && !c.late && !s.synced.known():

@@ -435,6 +435,8 @@ type view struct {
 	// initsOpen, initsFailed and sidecarsOpen count init containers that have
 	// not ended, those that failed, and sidecars that have not started.
 	initsOpen, initsFailed, sidecarsOpen int
+	// initsOver: an init container has failed for good.
+	initsOver bool
 	// sidecarsProbed counts the sidecars that a startup probe has started.
 	sidecarsProbed int
 	// begun: a regular container has been started at some time; begunNow: its
@@ -481,6 +483,7 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 				switch {
 				case !runs && end != nil && end.ExitCode != 0:
 					v.initsFailed++
+					v.initsOver = v.initsOver || spec.policy == corev1.RestartPolicyNever && !spec.restartsFor(end.ExitCode)
 				case runs || end == nil:
 					v.initsOpen++
 				}
@@ -509,8 +512,7 @@ func viewOf(p *plan, pod *corev1.Pod) view {
 					if end.ExitCode != 0 || cs.State.Waiting != nil {
 						v.failed++ // one that waits to be started again has not succeeded
 					}
-					rule, ruled := ruleMatches(spec.rules, end.ExitCode)
-					again := ruled && rule.Action == corev1.ContainerRestartRuleActionRestart || end.Reason == restartingAll ||
+					again := spec.restartsFor(end.ExitCode) || end.Reason == restartingAll ||
 						spec.policy == corev1.RestartPolicyAlways || spec.policy == corev1.RestartPolicyOnFailure && end.ExitCode != 0
 					v.restartable = v.restartable || again
 				default:
@@ -540,13 +542,12 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 		final = corev1.PodFailed
 	}
 	deleted := pod.DeletionTimestamp != nil
-	initsNever := r.p.policy == corev1.RestartPolicyNever || slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.policy == corev1.RestartPolicyNever })
 	pending := v.initsOpen > 0 || v.sidecarsOpen > 0 || v.waiting > 0
 	switch {
 	case pod.Status.Reason != "":
 		// Eviction, preemption, node shutdown or a deadline set the phase.
 		return []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}
-	case v.initsFailed > 0 && initsNever:
+	case v.initsOver:
 		return []corev1.PodPhase{corev1.PodFailed, corev1.PodPending}
 	case v.waiting > 0 && deleted && v.running == 0, pending && deleted:
 		// It was deleted before it was started, or while it began anew.

@@ -30,7 +30,15 @@ const (
 // longer, probes and signals take longer as well. On a node with a hundred processes
 // that wait for its two cores, starts of 18 s and gaps of 14 s between the probes of
 // each second were recorded.
-func (r *reading) patient(d time.Duration) time.Duration { return max(d, 2*r.ev.slowest) }
+func (r *reading) patient(d time.Duration) time.Duration {
+	if r.k.late {
+		return forever
+	}
+	return max(d, 2*r.ev.slowest)
+}
+
+// forever is longer than any Pod lives, and can be added to.
+const forever = 10 * 365 * 24 * time.Hour
 
 // minimumGrace is the least time between TERM and KILL
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go, minimumGracePeriodInSeconds).

@@ -53,12 +53,19 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	}
 	switch r, n, d := readNumbered(k, p, obs, t.LogOnly, judging()); {
 	case d != nil:
+		if g := stoodStill(obs); g != nil && passesUntimed(k, p, obs, t.LogOnly) {
+			v := r.refuse(n, &obs[n], d)
+			return Verdict{
+				Outcome: Inconclusive, Accepted: n, Line: v.Line, Log: v.Log,
+				Reason: fmt.Sprintf("line %d: %s; else this line would be refused by %s: %s", g.Line, g.Gap.Why, v.Rule, v.Reason),
+			}
+		}
 		return r.refuse(n, &obs[n], d)
 	case n < len(obs):
 		return undecided(n, obs[n].entry.Line)
 	}
 	for i := range t.Entries {
-		if g := t.Entries[i].Gap; g != nil {
+		if g := t.Entries[i].Gap; g != nil && g.Channel != trace.GapClock {
 			return Verdict{
 				Outcome: Inconclusive, Accepted: len(obs),
 				Reason: fmt.Sprintf("line %d: something may be missing from %s: %s", t.Entries[i].Line, g.Channel, g.Why),
@@ -66,6 +73,23 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 		}
 	}
 	return accept(k, len(obs), t.Logs())
+}
+
+// stoodStill is what tells that the node stood still for a while; nil if nothing does.
+func stoodStill(obs []observation) *trace.Entry {
+	for n := range obs {
+		if g := obs[n].entry.Gap; g != nil && g.Channel == trace.GapClock {
+			return obs[n].entry
+		}
+	}
+	return nil
+}
+
+// passesUntimed reports whether the observations pass where nothing is late, however long
+// it took.
+func passesUntimed(k Kubelet, p *plan, obs []observation, logOnly bool) bool {
+	_, n, _ := readNumbered(k.untimed(), p, obs, logOnly, judging())
+	return n == len(obs)
 }
 
 // read reads the observations up to the one that is refused, or that there are too

@@ -354,6 +354,39 @@ func TestWithoutItsCause(t *testing.T) {
 	}
 }
 
+// Where a node stood still nothing is refused for being late alone, nor passed instead. What
+// is in the wrong order is refused, and what was not late passes.
+func TestNodeStoodStill(t *testing.T) {
+	const still = "gap clock node n1 stood still\n"
+	for name, c := range map[string]struct {
+		script  string
+		outcome reference.Outcome
+		reason  string
+	}{
+		"late": {
+			"container1#0 / main: end 1\n+60s\nproxy#0 / main: signal TERM\n" + still, reference.Inconclusive,
+			"line 7: node n1 stood still; else this line would be refused by sidecar/stops-in-turn: everything that sidecar proxy waits for had stopped 1m0.1s before its TERM",
+		},
+		"late, unnoticed": {
+			"container1#0 / main: end 1\n+60s\nproxy#0 / main: signal TERM\n", reference.Violation,
+			"everything that sidecar proxy waits for had stopped 1m0.1s before its TERM",
+		},
+		"in the wrong order": {
+			"proxy#0 / main: signal TERM\n+60s\n" + still, reference.Violation,
+			"nothing that was seen by then gives the kubelet a reason to stop container proxy",
+		},
+		"not late": {"container1#0 / main: end 1\nproxy#0 / main: signal TERM\n" + still, reference.Pass, ""},
+	} {
+		pod := parsePodScript(t, "restartPolicy Never\nsidecar proxy\ncontainer1\n")
+		tr, _ := parseTraceScript(t, pod, "v1.37.2", "did apply\nproxy#0 / main: begin\ncontainer1#0 / main: begin\n"+c.script)
+		k, err := reference.ParseKubelet("v1.37.2")
+		assert.NilError(t, err)
+		v := reference.Check(k, pod, tr)
+		assert.Equal(t, v.Outcome, c.outcome, "%s: %s", name, v.Text())
+		assert.Equal(t, v.Reason, c.reason, name)
+	}
+}
+
 // Made by the simulator: two instances of an init container ended in one second, and one
 // update shows both ends. That the first one failed is the reason for the second.
 func TestLastStateTells(t *testing.T) {

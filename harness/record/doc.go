@@ -1,7 +1,8 @@
 // Package record writes what happens to one Pod into a trace, while it happens.
 //
 // A [Recorder] has three channels: the shared log as a follower on the node reads it, the Pod as a watch delivers it, and its Events. Each entry is
-// on disk before anyone can await it. A channel that breaks goes on where it stopped; where something may have been lost, a gap entry says so.
+// on disk before anyone can await it. A channel that breaks goes on where it stopped; where something may have been lost, a gap entry says so. Another
+// one, in the channel "clock", says that the node stood still: its kubelet did not renew the lease of the node when it should.
 //
 // What it promises about order: log lines stand in file order, objects and Events in the order delivered. Between channels there is only the
 // order of arrival here. "at" is the time of arrival; for a log line it is the time at which the follower read it, where the node has this

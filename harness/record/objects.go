@@ -112,6 +112,7 @@ func (r *Recorder) sawPod(ctx context.Context, kind string, p *corev1.Pod) (done
 		} else {
 			return false, fmt.Errorf("the Pod was bound to node %s, of which nothing is known", p.Spec.NodeName)
 		}
+		r.working.Go(func() { r.run(channelClock, func() error { return r.watchLease(ctx, p.Spec.NodeName) }) })
 		if r.o.Follow != nil {
 			r.working.Go(func() { r.run(channelLog, func() error { return r.followLog(ctx, p.Spec.NodeName, p.UID) }) })
 		}

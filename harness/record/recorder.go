@@ -23,6 +23,7 @@ const (
 	channelLog    = "log"
 	channelWatch  = "watch"
 	channelEvents = "events"
+	channelClock  = trace.GapClock
 )
 
 // Options say what is recorded, and where to.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -504,4 +505,38 @@ func TestWhatThePodIsShownAsCanBeAwaited(t *testing.T) {
 		InvolvedObject: corev1.ObjectReference{UID: "u1", FieldPath: "spec.initContainers{c}"},
 	})
 	assert.NilError(t, r.Await(t.Context(), fixtures.Await{Event: "Killing", Container: "c"}, patience))
+}
+
+func TestANodeThatStandsStillLeavesAGap(t *testing.T) {
+	c := newCluster()
+	leases := c.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	now, duration := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), int32(40)
+	lease := func(after time.Duration) *coordinationv1.Lease {
+		now = now.Add(after)
+		renewed := metav1.NewMicroTime(now)
+		return &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: "n1", Namespace: corev1.NamespaceNodeLease},
+			Spec:       coordinationv1.LeaseSpec{RenewTime: &renewed, LeaseDurationSeconds: &duration},
+		}
+	}
+	_, err := leases.Create(t.Context(), lease(0), metav1.CreateOptions{})
+	assert.NilError(t, err)
+	watched := make(chan *watch.FakeWatcher, 1)
+	c.client.PrependWatchReactor("leases", func(clienttesting.Action) (bool, watch.Interface, error) {
+		w := watch.NewFakeWithChanSize(8, false)
+		watched <- w
+		return true, w, nil
+	})
+	r := begin(t, c, follower(t, attempt{hold: true}), patience)
+	(<-c.pods).Add(pod("101", "n1", false))
+	w := <-watched
+	w.Modify(lease(10 * time.Second))
+	w.Modify(lease(19 * time.Second)) // on a busy node
+	w.Modify(lease(43 * time.Second))
+	assert.NilError(t, r.await(t.Context(), patience, "a gap", func(e trace.Entry) bool { return e.Gap != nil }, func() string { return "none" }))
+	assert.NilError(t, r.Close())
+	tr, err := r.Load()
+	assert.NilError(t, err)
+	assert.Equal(t, len(tr.Entries), 3) // the last one is of the log, which was not read to its end
+	assert.DeepEqual(t, *tr.Entries[1].Gap, trace.Gap{Channel: trace.GapClock, Why: "node n1 stood still: its kubelet renewed its lease 33s too late"})
 }

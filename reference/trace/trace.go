@@ -67,11 +67,16 @@ type Event struct {
 }
 
 // Gap says that something may be missing from a channel ("log", "watch",
-// "events") at this place.
+// "events") at this place, or, as GapClock, that what the node did by then may have
+// taken longer than it takes a kubelet.
 type Gap struct {
 	Channel string `json:"channel"`
 	Why     string `json:"why"`
 }
+
+// GapClock is the channel of a gap in which nothing is missing but time: the node
+// stood still.
+const GapClock = "clock"
 
 // Act is something that the harness did: a name and its parameter, written
 // {"delete":{"gracePeriodSeconds":30}}.

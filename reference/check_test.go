@@ -372,8 +372,7 @@ func TestNodeStoodStill(t *testing.T) {
 			"everything that sidecar proxy waits for had stopped 1m0.1s before its TERM",
 		},
 		"in the wrong order": {
-			"proxy#0 / main: signal TERM\n+60s\n" + still, reference.Violation,
-			"nothing that was seen by then gives the kubelet a reason to stop container proxy",
+			"proxy#0 / main: signal TERM\n+60s\ncontainer1#0 / main: tick 1\n" + still, reference.Violation, "line 5 forbids it",
 		},
 		"not late": {"container1#0 / main: end 1\nproxy#0 / main: signal TERM\n" + still, reference.Pass, ""},
 	} {

@@ -97,8 +97,10 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	c, h := &s.c[i], &r.h[i]
 	first := r.ev.c[i].runs == 0 && r.ev.c[i].starts <= 1 && !r.ev.c[i].startFailed && !r.ev.eventGap && !r.roundsInTrace()
 	spec := &r.p.containers[i]
-	first = first && !r.mayBeReplaced(&s, i, n)
-	if first && h.stage > at && !r.kubeletRestarted(n) && spec.policy == corev1.RestartPolicyNever && len(spec.rules) == 0 {
+	again := spec.policy != corev1.RestartPolicyNever || len(spec.rules) > 0
+	// One whose hook has failed is started once more, and its other Events may be lost.
+	first = first && !r.mayBeReplaced(&s, i, n) && !(again && r.ev.c[i].hookFailed)
+	if first && h.stage > at && !r.kubeletRestarted(n) && !again {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
 	if h.stage >= at || s.anew {

@@ -195,7 +195,7 @@ func livesOf(p *plan, obs []observation) []lives {
 					l.there[cs.RestartCount] = cs.State.Running.StartedAt.Time
 				}
 				if k, end := endOf(cs); end != nil {
-					k = l.owner(k, end)
+					k = l.owner(k, end, cs.ContainerID == end.ContainerID)
 					l.ends(k, end)
 					l.there[k], l.ended[k] = end.StartedAt.Time, end.FinishedAt.Time
 					over[c] = max(over[c], int(k)+1)
@@ -316,15 +316,15 @@ func (l *lives) tell(kind int, e *trace.Event) (made int) {
 }
 
 // owner is the instance whose end a status shows as that of instance k: it may be an
-// earlier one, where none that came behind it was ever started.
-func (l *lives) owner(k int32, end *corev1.ContainerStateTerminated) int32 {
-	if end.ContainerID == "" {
-		return k
-	}
+// earlier one, where none that came behind it was ever started. own: the status is of
+// the instance that has ended.
+func (l *lives) owner(k int32, end *corev1.ContainerStateTerminated, own bool) int32 {
 	if first, ok := l.owners[end.ContainerID]; ok && first < k {
 		return first
 	}
-	l.owners[end.ContainerID] = k
+	if own && end.ContainerID != "" {
+		l.owners[end.ContainerID] = k
+	}
 	return k
 }
 

@@ -226,12 +226,11 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int, old bool) 
 func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded bool) {
 	w := &h.rows[rowOf(a)]
 	if w.run != x.run {
-		old := h.at(w.run)
+		old, died := h.at(w.run), max(x.run-w.run, 1) // of each one more may have failed
 		if stopped := old.term != 0 || old.preStop != 0; stopped && a != trace.ReadinessProbe && w.n >= spec.probe(a).failures {
-			w.n = 0
-		} else {
-			w.n++
+			w.n, died = 0, died-1
 		}
+		w.n += died
 		w.run = x.run
 	}
 	if failed {

@@ -259,20 +259,26 @@ func (r *reading) onProbe(s state, i, n int) ([]state, *denial) {
 // started within that time do, and hear of nothing meanwhile.
 func (r *reading) sleepsFirst(i, n int) bool {
 	l := &r.ob(n).log
-	var first int32 // of the Pod
+	var since int32 // the first line of the Pod, or the start of the kubelet that runs
 	for j := range r.h {
 		for k := range r.h[j].runs {
-			x := &r.h[j].runs[k]
-			if j == i && (l.Actor == trace.LivenessProbe && x.livenessLast != 0 || l.Actor == trace.StartupProbe && x.startupLast != 0) {
-				return false
-			}
-			if first == 0 || x.first < first {
-				first = x.first
+			if x := &r.h[j].runs[k]; since == 0 || x.first < since {
+				since = x.first
 			}
 		}
 	}
+	for _, x := range r.ev.restarts {
+		if int(x) <= n+1 {
+			since = max(since, x)
+		}
+	}
+	for k := range r.h[i].runs {
+		if x := &r.h[i].runs[k]; x.probe(l.Actor) >= since && l.Actor != trace.ReadinessProbe {
+			return false
+		}
+	}
 	period := time.Duration(r.p.containers[i].probe(l.Actor).period) * time.Second
-	return first != 0 && r.between(int(first)-1, n) < period+r.patient(prompt)+r.slack(n)
+	return since != 0 && l.Time.Sub(r.ob(int(since)-1).at()) < period+r.patient(prompt)+r.slack(n)
 }
 
 // outlived drops the states in which the sync that started container i has

@@ -305,6 +305,13 @@ func TestWithoutItsCause(t *testing.T) {
 			func(e trace.Entry) bool { return e.Pod != nil && e.Line == 5 },
 			"init/not-again", "init2#1 / main: end 0", "line 6 forbids it",
 		},
+		// Two more instances are told of than have numbers, of which one was silent: the first
+		// line is of the second one, and not of the third.
+		"one-of-two-silent": {
+			func(e trace.Entry) bool { return e.Pod != nil && e.Line == 5 },
+			"hooks/poststart-blocks-next", "container2#0 / post start hook: begin",
+			"line 2 shows that the post start hook of container2 had ended, and here it goes on",
+		},
 		// A sidecar has died without a line before its Pod ends, as a later status shows: the one
 		// before it does not wait for the one behind it.
 		"died-before-the-end": {

@@ -51,7 +51,7 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 			l := &lives[o.c]
 			shift, ok := l.shifts[o.counted]
 			if !ok {
-				if d := (doubt{o.c, o.counted, n}); l.first(o, slices.Contains(sure, d)) {
+				if d := (doubt{o.c, o.counted, n}); l.first(o, times(sure, d)) {
 					doubts = append(doubts, d)
 				}
 				shift = l.shift
@@ -64,8 +64,19 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 }
 
 // doubt is a number of a container that may be that of a later instance than the
-// one that is surely no longer there, and the place of its first line.
+// one that is surely no longer there, and the place of its first line. It may be taken
+// as sure more than once, for one instance each time.
 type doubt struct{ c, counted, at int }
+
+// times is how often the doubt is among those that are sure.
+func times(sure []doubt, d doubt) (n int) {
+	for _, s := range sure {
+		if s == d {
+			n++
+		}
+	}
+	return n
+}
 
 // maxReadings bounds the ways to settle the doubts of a trace that are tried; past
 // it the verdict is inconclusive.
@@ -347,8 +358,8 @@ func (l *lives) show(cs *corev1.ContainerStatus) {
 }
 
 // first takes the first line of a number and finds by how much the kubelet counts
-// more. It reports whether that is in doubt; sure settles it.
-func (l *lives) first(o *observation, sure bool) (doubtful bool) {
+// more. It reports whether that is in doubt; each time that it is sure, it is one more.
+func (l *lives) first(o *observation, sure int) (doubtful bool) {
 	least, most := max(l.newest, l.over+1), int32(0)
 	first, last, slack := o.log.Time, l.last[o.counted].log.Time, stampSlack
 	if o.log.Whole {
@@ -380,13 +391,9 @@ func (l *lives) first(o *observation, sure bool) (doubtful bool) {
 	}
 	l.shift = max(l.shift, int(least)-o.counted)
 	// There are no more silent ones than instances without a number.
-	if more := min(int(most)-o.counted, l.made-l.highest-1); more > l.shift {
-		if !sure {
-			return true
-		}
-		l.shift = more
-	}
-	return false
+	more := min(int(most)-o.counted, l.made-l.highest-1)
+	l.shift = max(l.shift, min(more, l.shift+sure))
+	return more > l.shift
 }
 
 // shown reports whether a status holds a time at all: for a container that never

@@ -341,7 +341,13 @@ func (r *reading) shownBy(i int, run int32, n int) bool {
 // which waits for it to start: its definition had changed, or its sandbox.
 func (r *reading) startsOld(i int, run int32, n int) bool {
 	p, old := &r.p.containers[i].startup, r.h[i].at(run-1)
-	return p.network && run > 0 && (old.passed == 0 || r.cutOff(old.passed, n)) && (r.p.isRegular(i) && r.changedBy(i, n) || p.fixed && r.ev.newSandbox)
+	if !p.network || run == 0 {
+		return false
+	}
+	// A kubelet that was restarted, and that does not remember, may have stopped it for a
+	// liveness probe before it had started again in its eyes.
+	forgot := r.kubeletRestarted(n) && !r.k.remembers()
+	return forgot || (old.passed == 0 || r.cutOff(old.passed, n)) && (r.p.isRegular(i) && r.changedBy(i, n) || p.fixed && r.ev.newSandbox)
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

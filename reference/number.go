@@ -365,10 +365,12 @@ func (l *lives) first(o *observation, sure int) (doubtful bool) {
 	if o.log.Whole {
 		slack += time.Second
 	}
+	// A process may have written before the runtime noted that it had started it.
+	begun := first.Add(stampSlack)
 	// What is shown later was so by then.
 	for k, at := range l.there {
 		switch {
-		case !shown(at) || first.Before(at):
+		case !shown(at) || begun.Before(at):
 		case first.After(at.Add(time.Second + slack)):
 			least = max(least, k)
 		default:
@@ -377,7 +379,7 @@ func (l *lives) first(o *observation, sure int) (doubtful bool) {
 	}
 	for k, at := range l.ended {
 		switch {
-		case !shown(at) || first.Before(at):
+		case !shown(at) || begun.Before(at):
 		case last.After(at.Add(time.Second + slack)):
 			least = max(least, k+1)
 		default:
@@ -385,7 +387,7 @@ func (l *lives) first(o *observation, sure int) (doubtful bool) {
 		}
 	}
 	for k, at := range l.may {
-		if shown(at) && !first.Before(at) {
+		if shown(at) && !begun.Before(at) {
 			most = max(most, k)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // A kubelet renews the lease of its node in a quarter of its duration, which is ten seconds (pkg/kubelet/kubelet.go, nodeLeaseRenewIntervalFraction). One
-// that is lateLease later than that did nothing else meanwhile either. This is less than the patience of any rule, and more than a busy node takes.
+// that is lateLease later than that did nothing else meanwhile either. The judge waits 8 to 15 s
+// for what has no bound, so shorter ones may go unseen, as does one whose end the recording does not outlive.
 const (
 	leaseFraction = 4
 	lateLease     = 10 * time.Second

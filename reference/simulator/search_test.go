@@ -2,27 +2,40 @@ package simulator_test
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	"sigs.k8s.io/yaml"
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 var (
 	firstLife = flag.Uint64("from", 1, "the first life that TestOddLivesAreAccepted goes through")
 	lives     = flag.Int("lives", 500, "how many lives it goes through; one alone is printed")
+	family    = flag.Uint64("family", 0, "the family of these lives: in another one all are different")
+	oddity    = flag.Int("oddity", 1, "how odd they are: 0 to 3")
+	shortenIn = flag.Duration("shorten", 20*time.Second, "for how long a life that is refused is made shorter")
+	save      = flag.String("save", "", "a folder to save what is left of it in, as pod.yaml and trace.jsonl")
 )
 
 // odd makes choices of which some, or many, are the first or the last that there is:
 // where everything comes at once, and nothing is spared, models are wrong sooner.
 func odd(life uint64) simulator.Chooser {
-	r := rand.New(rand.NewPCG(life, 0))
-	oddity := r.IntN(4)
+	r := rand.New(rand.NewPCG(life, *family))
+	oddly := 3 * *oddity * r.IntN(4)
 	return func(n int) int {
-		if n > 1 && r.IntN(16) < 3*oddity {
+		if n > 1 && r.IntN(16) < oddly {
 			switch r.IntN(4) {
 			case 0, 1:
 				return 0
@@ -36,23 +49,121 @@ func odd(life uint64) simulator.Chooser {
 	}
 }
 
-// TestOddLivesAreAccepted is for searching long. What it finds is not made shorter, as
-// rapid does with what it draws.
+// life is a run of a Pod that somebody made all choices for.
+type life struct {
+	pod   simulator.Pod
+	trace *trace.Trace
+	v     reference.Verdict
+}
+
+func live(choose simulator.Chooser) (life, error) {
+	versions := simulator.Versions()
+	version := versions[choose(len(versions))]
+	k, err := reference.ParseKubelet(version)
+	if err != nil {
+		return life{}, err
+	}
+	p := simulator.Draw(version, choose)
+	tr := simulator.Run(p, version, choose)
+	return life{p, tr, reference.Check(k, p.Manifest(), tr)}, nil
+}
+
+// TestOddLivesAreAccepted is for searching long, on all processors. What it finds is made
+// shorter, and can be saved. Such a trace is legal by itself, since the simulator made it.
 func TestOddLivesAreAccepted(t *testing.T) {
 	assert.Assert(t, *lives > 0, "-lives=%d goes through nothing", *lives)
-	versions := simulator.Versions()
-	for life := *firstLife; life < *firstLife+uint64(*lives); life++ {
-		choose := odd(life)
-		version := versions[choose(len(versions))]
-		k, err := reference.ParseKubelet(version)
-		assert.NilError(t, err)
-		p := simulator.Draw(version, choose)
-		tr := simulator.Run(p, version, choose)
-		if *lives == 1 {
-			t.Logf("%+v\n%s", p, file(t, tr))
+	assert.Assert(t, *oddity >= 0 && *oddity <= 3, "-oddity=%d is none of 0 to 3", *oddity)
+	var next atomic.Uint64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), *lives) {
+		wait.Go(func() {
+			for n := next.Add(1); n <= uint64(*lives); n = next.Add(1) {
+				if err := searchLife(t, *firstLife+n-1); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func searchLife(t *testing.T, number uint64) error {
+	l, err := live(odd(number))
+	if err != nil {
+		return err
+	}
+	if *lives == 1 {
+		t.Logf("%+v\n%s", l.pod, file(t, l.trace))
+	}
+	if !refused(l.v, l.trace) {
+		return nil
+	}
+	how := fmt.Sprintf("SEED=%d CHECKS=1", number)
+	if *family != 0 || *oddity != 1 {
+		how += fmt.Sprintf(" FAMILY=%d ODDITY=%d", *family, *oddity)
+	}
+	t.Errorf("life %d, kubelet %s (make search %s prints it):\n%s", number, l.trace.Header.Kubelet, how, l.v.Text())
+	if *shortenIn <= 0 {
+		return nil
+	}
+	short, err := l.shorter(number)
+	if err != nil {
+		return err
+	}
+	t.Logf("what is left of life %d, kubelet %s:\n%+v\n%s\n%s", number, short.trace.Header.Kubelet, short.pod, file(t, short.trace), short.v.Text())
+	if *save == "" {
+		return nil
+	}
+	return short.save(filepath.Join(*save, fmt.Sprint(number)))
+}
+
+// shorter finds a shorter life that is refused for the same rule.
+func (l life) shorter(number uint64) (life, error) {
+	var choices []int
+	choose := odd(number)
+	if _, err := live(func(n int) int {
+		choices = append(choices, choose(n))
+		return choices[len(choices)-1]
+	}); err != nil {
+		return life{}, err
+	}
+	short := l
+	shorten(choices, time.Now().Add(*shortenIn), func(choices []int) (size int, ok bool) {
+		other, err := live(replay(choices))
+		if err != nil || !refused(other.v, other.trace) || other.v.Rule != l.v.Rule {
+			return 0, false
 		}
-		if v := reference.Check(k, p.Manifest(), tr); refused(v, tr) {
-			t.Errorf("life %d, kubelet %s (make search SEED=%d CHECKS=1 prints it):\n%s", life, version, life, v.Text())
+		return len(other.trace.Entries), true
+	}, func(choices []int) { short, _ = live(replay(choices)) })
+	return short, nil
+}
+
+// save writes the life as the stored traces are kept.
+func (l life) save(dir string) error {
+	pod, err := yaml.Marshal(l.pod.Manifest())
+	if err != nil {
+		return fmt.Errorf("write the Pod of a life: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("save a life: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pod.yaml"), pod, 0o644); err != nil {
+		return fmt.Errorf("save a life: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, "trace.jsonl"))
+	if err != nil {
+		return fmt.Errorf("save a life: %w", err)
+	}
+	defer f.Close()
+	w, err := trace.NewWriter(f, l.trace.Header)
+	if err != nil {
+		return fmt.Errorf("save a life: %w", err)
+	}
+	for _, e := range l.trace.Entries {
+		if err := w.Write(e); err != nil {
+			return fmt.Errorf("save a life: %w", err)
 		}
 	}
+	return f.Close()
 }

@@ -155,10 +155,12 @@ func (r *reading) shownFirst(s state, i int, cs *corev1.ContainerStatus, n int) 
 	run, c := cs.RestartCount, &s.c[i]
 	if r.p.isRegular(i) && c.fresh && !c.late && !s.anew && run == 0 && !s.ending.known() {
 		states, d := r.endSync(s, n, ruleBetweenSyncs)
-		if d != nil {
-			return nil, d
+		if d != nil || !r.kubeletRestarted(n) {
+			return states, d
 		}
-		return states, nil
+		// Or the kubelet was stopped behind the start of this one.
+		more, _ := r.start(s, i, run, n)
+		return append(slices.Clone(states), more...), nil
 	}
 	return r.start(s, i, run, n)
 }

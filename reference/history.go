@@ -25,6 +25,11 @@ type history struct {
 	// shownRun is the newest run that an update showed, -1 if none, and shownObs
 	// the first update that did (index + 1).
 	shownRun, shownObs int32
+	// counted is the highest count of restarts that an update showed, and countedAt the first
+	// that did (index + 1).
+	counted, countedAt int32
+	// dead are the container IDs that updates showed to have ended, each once.
+	dead []string
 	// startedAt is when the runtime started the instance startedRun, as an
 	// update showed it; whole seconds.
 	startedAt              time.Time
@@ -247,6 +252,12 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	run := cs.RestartCount
 	if run > h.shownRun && rankOf(cs)%3 != 0 {
 		h.shownRun, h.shownObs = run, int32(n)+1
+	}
+	if run > h.counted {
+		h.counted, h.countedAt = run, int32(n)+1
+	}
+	if end := cs.State.Terminated; end != nil && cs.ContainerID != "" && !slices.Contains(h.dead, cs.ContainerID) {
+		h.dead = append(h.dead[:len(h.dead):len(h.dead)], cs.ContainerID) // copies of the history share it
 	}
 	h.shown = max(h.shown, rankOf(cs))
 	h.wasReady, h.wasStarted = 0, 0

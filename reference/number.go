@@ -51,10 +51,14 @@ func renumber(p *plan, obs []observation, sure ...doubt) (doubts []doubt) {
 			l := &lives[o.c]
 			shift, ok := l.shifts[o.counted]
 			if !ok {
-				if d := (doubt{o.c, o.counted, n}); l.first(o, times(sure, d)) {
-					doubts = append(doubts, d)
+				if later, behind := l.later(o.counted); behind {
+					shift = l.shifts[later] // it has no number that one behind it left free
+				} else {
+					if d := (doubt{o.c, o.counted, n}); l.first(o, times(sure, d)) {
+						doubts = append(doubts, d)
+					}
+					shift = l.shift
 				}
-				shift = l.shift
 				l.shifts[o.counted] = shift
 			}
 			o.log.Run = o.counted + shift
@@ -157,6 +161,11 @@ type lives struct {
 	// there and ended are when each instance was there at the latest and when it
 	// ended, by the clock of the node in whole seconds; zero where that is not shown.
 	there, ended map[int32]time.Time
+	// until is when each instance ended whose count of restarts is its number for sure, and
+	// newestEver the last of all instances, as a Pod shows it that has come to its end; -1 if
+	// none does.
+	until      map[int32]time.Time
+	newestEver int32
 	// may is since when each instance may be there, as the one before it was being stopped: its
 	// start may have lost all of its Events.
 	may map[int32]time.Time
@@ -185,9 +194,10 @@ type lives struct {
 func livesOf(p *plan, obs []observation) []lives {
 	all := make([]lives, len(p.containers))
 	for c := range all {
-		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, may: map[int32]time.Time{}, owners: map[string]int32{}, last: map[int]*observation{}, unstarted: map[int32]bool{}, shifts: map[int]int{}, newest: -1, over: -1}
+		all[c] = lives{there: map[int32]time.Time{}, ended: map[int32]time.Time{}, until: map[int32]time.Time{}, may: map[int32]time.Time{}, owners: map[string]int32{}, last: map[int]*observation{}, unstarted: map[int32]bool{}, shifts: map[int]int{}, newest: -1, over: -1, newestEver: -1}
 	}
 	over := make([]int, len(all)) // how many were shown to have ended so far
+	anew := mayBeginAnew(p, obs)
 	for n := range obs {
 		switch o := &obs[n]; {
 		case o.isLog:
@@ -209,6 +219,12 @@ func livesOf(p *plan, obs []observation) []lives {
 					k = l.owner(k, end, cs.ContainerID == end.ContainerID)
 					l.ends(k, end)
 					l.there[k], l.ended[k] = end.StartedAt.Time, end.FinishedAt.Time
+					if end == cs.State.Terminated && k == cs.RestartCount && !anew {
+						l.until[k] = end.FinishedAt.Time
+						if st := &o.entry.Pod.Status; isFinal(st.Phase) && st.Reason == "" {
+							l.newestEver = k
+						}
+					}
 					over[c] = max(over[c], int(k)+1)
 				}
 			})
@@ -235,6 +251,18 @@ func livesOf(p *plan, obs []observation) []lives {
 	}
 	forget(all)
 	return all
+}
+
+// mayBeginAnew reports whether the containers of the Pod may be counted anew.
+func mayBeginAnew(p *plan, obs []observation) bool {
+	if p.gates[gateRestartRules] != "" || p.gates[gateRestartAll] != "" {
+		return true
+	}
+	return slices.ContainsFunc(obs, func(o observation) bool {
+		e := o.entry
+		return e.Event != nil && e.Event.Reason == "SandboxChanged" ||
+			e.Did != nil && (e.Did.Target() == "sandbox" || e.Did.Target() == "node")
+	})
 }
 
 // forget has nothing concluded from the order of the Events before a gap and behind
@@ -357,6 +385,16 @@ func (l *lives) show(cs *corev1.ContainerStatus) {
 	}
 }
 
+// later is the next number behind the given one that was taken so far.
+func (l *lives) later(counted int) (next int, ok bool) {
+	for k := range l.shifts {
+		if k > counted && (!ok || k < next) {
+			next, ok = k, true
+		}
+	}
+	return next, ok
+}
+
 // first takes the first line of a number and finds by how much the kubelet counts
 // more. It reports whether that is in doubt; each time that it is sure, it is one more.
 func (l *lives) first(o *observation, sure int) (doubtful bool) {
@@ -390,6 +428,14 @@ func (l *lives) first(o *observation, sure int) (doubtful bool) {
 		if shown(at) && !begun.Before(at) {
 			most = max(most, k)
 		}
+	}
+	for k, at := range l.until {
+		if shown(at) && first.Add(slack).Before(at) {
+			most = min(most, k)
+		}
+	}
+	if l.newestEver >= 0 {
+		least, most = min(least, l.newestEver), min(most, l.newestEver)
 	}
 	l.shift = max(l.shift, int(least)-o.counted)
 	// There are no more silent ones than instances without a number.

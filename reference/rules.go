@@ -165,7 +165,7 @@ var rules = []Rule{
 	},
 	{
 		Slug: rulePhase, Level: Must, Basis: Documented, From: "R30 R34 R38 R62 R74 R85",
-		Says:   "The phase follows from the shown container states: Pending while one has not been started, Running while one runs.",
+		Says:   "The phase follows from the shown container states: Pending while one has not been started, Running while one runs. Succeeded and Failed are final.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
 	},
 	{

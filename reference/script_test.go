@@ -213,7 +213,7 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 
 // parseUpdate reads "Running container1=running,ready container2=waiting
 // Ready=False": the phase, the shown state of each container with its flags
-// (ready, notstarted, run1, code9, at5 for a start or an end at second 5, ended5 for
+// (ready, notstarted, run1, code9, id5 for its container ID, at5 for a start or an end at second 5, ended5 for
 // the end of the instance before, redefined
 // for another image, or the reason of a wait or of an end), and conditions that differ from the ones that fit.
 // "deleting" and "gone" set a deletion.
@@ -305,6 +305,8 @@ func parseContainer(t *testing.T, name string, words []string) corev1.ContainerS
 			n, err := strconv.Atoi(w[5:])
 			assert.NilError(t, err)
 			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{FinishedAt: metav1.Time{Time: epoch.Add(time.Duration(n) * time.Second)}}
+		case strings.HasPrefix(w, "id"):
+			cs.ContainerID = "x://" + w[2:]
 		case strings.HasPrefix(w, "code"):
 			_, err := fmt.Sscanf(w, "code%d", &code)
 			assert.NilError(t, err)

@@ -115,6 +115,8 @@ func (r *reading) onMain(s state, i, n int) ([]state, *denial) {
 		return nil, deny(ruleInstances, cause{x.mainEnd, ruleInstances})
 	}
 	switch stop := r.p.containers[i].stop; {
+	case l.Mark.Kind == trace.Begin && x.mainBegin != 0 && !r.ev.logGap:
+		return nil, deny(ruleInstances, cause{x.mainBegin, ruleInstances})
 	case l.Mark.Kind != trace.Signal:
 		return r.same(s), nil
 	case l.Mark.Signal == stop:

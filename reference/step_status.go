@@ -16,6 +16,9 @@ import (
 func (r *reading) onPod(s state, n int) ([]state, *denial) {
 	pod := r.ob(n).entry.Pod
 	st := &pod.Status
+	if isFinal(r.phase) && st.Phase != r.phase {
+		return nil, because(deny(rulePhase, cause{r.shownAt, rulePhase}), "status.phase is %s behind %s, which is final", st.Phase, r.phase)
+	}
 	if len(st.ContainerStatuses) == 0 {
 		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown >= 0 }) && !r.roundsInTrace() {
 			return nil, because(deny(ruleForward, cause{r.shownAt, ruleForward}), "status.containerStatuses has gone")
@@ -99,6 +102,9 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 	if rank < r.h[i].shown && !r.roundsInTrace() {
 		return nil, because(deny(ruleForward, cause{r.shownAt, ruleForward}), "status of container %s goes back to %s", cs.Name, stateWord(cs))
 	}
+	if d := r.goesOn(i, cs); d != nil {
+		return nil, d
+	}
 	if run > 0 && r.ev.c[i].startFailed || r.roundsInTrace() {
 		// The kubelet counts instances whose start failed, and begins anew with
 		// a new sandbox; the log counts those that ran. What is shown cannot be
@@ -148,6 +154,23 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 		return nil, d
 	}
 	return next, nil
+}
+
+// goesOn says what of the status of container i goes back that never does, also where
+// the containers begin anew: the count of its restarts, which the kubelet finds in the names
+// of the log files, and a process that was shown to have ended. In a new sandbox, up to
+// v1.35, the log files of init containers and sidecars are gone
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, purgeInitContainers).
+func (r *reading) goesOn(i int, cs *corev1.ContainerStatus) *denial {
+	h := &r.h[i]
+	anew := r.ev.newSandbox && !r.p.isRegular(i) && !r.k.Enabled(gateRestartAll)
+	switch {
+	case cs.RestartCount < h.counted && !anew:
+		return because(deny(ruleForward, cause{h.countedAt, ruleForward}), "status of container %s goes back from restart count %d to %d", cs.Name, h.counted, cs.RestartCount)
+	case cs.State.Running != nil && cs.ContainerID != "" && slices.Contains(h.dead, cs.ContainerID):
+		return because(deny(ruleForward, cause{r.shownAt, ruleForward}), "status of container %s says running with the ID of one that had ended", cs.Name)
+	}
+	return nil
 }
 
 // shownFirst starts an instance of which the status is the first sign.
@@ -583,6 +606,10 @@ func (r *reading) phasesOfRound(pod *corev1.Pod, v view) []corev1.PodPhase {
 	return []corev1.PodPhase{corev1.PodRunning, final, r.phase}
 }
 
+// isFinal reports whether a Pod stays in the phase
+// (pkg/kubelet/kubelet_pods.go, generateAPIPodStatus).
+func isFinal(p corev1.PodPhase) bool { return p == corev1.PodSucceeded || p == corev1.PodFailed }
+
 func joinPhases(p []corev1.PodPhase) string {
 	var words []string
 	for _, x := range p {
@@ -592,7 +619,7 @@ func joinPhases(p []corev1.PodPhase) string {
 }
 
 func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
-	final := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	final := isFinal(pod.Status.Phase)
 	var sandbox *corev1.PodCondition
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
@@ -612,7 +639,7 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 				return because(deny(ruleConditions), "condition Ready is %s while the containers are ready: %t", c.Status, v.ready)
 			}
 		case corev1.PodInitialized:
-			if pod.Status.Reason != "" || pod.DeletionTimestamp != nil || r.roundsInTrace() {
+			if pod.Status.Reason != "" || r.roundsInTrace() {
 				break // who ended the Pod wrote it, or it is of an earlier round
 			}
 			// Where the gate is on, a Pod that was initialized once stays so.
@@ -624,7 +651,7 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			}
 			// The success of a startup probe is published at once, what follows
 			// from it by the next sync.
-			late := !v.begunNow && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
+			late := pod.DeletionTimestamp != nil || !v.begunNow && slices.ContainsFunc(r.p.containers[:r.p.inits], func(s spec) bool { return s.startup.declared })
 			if !is && (v.initialized || v.begunNow) && !late && len(pod.Status.InitContainerStatuses) == r.p.inits {
 				return because(deny(ruleConditions), "condition Initialized is %s though nothing is left to initialize", c.Status)
 			}
@@ -643,10 +670,13 @@ func (r *reading) hadInitialized(pod *corev1.Pod) bool {
 	for k := range list {
 		cs := &list[k]
 		i, ok := r.p.index[cs.Name]
-		if !ok || cs.Ready || cs.Started != nil && *cs.Started {
+		if !ok {
 			continue
 		}
 		spec := &r.p.containers[i]
+		if cs.Ready || spec.role == sidecar && cs.Started != nil && *cs.Started {
+			continue
+		}
 		unseen := spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !slices.ContainsFunc(r.h[i].runs, func(x seen) bool { return x.started != 0 })
 		if spec.role != sidecar || unseen || cs.State.Terminated == nil && cs.LastTerminationState.Terminated == nil {
 			return false

@@ -646,7 +646,7 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			done := v.initialized || v.begun
 			done = done || r.k.Enabled(gateRestartAll) && (r.initialized || r.hadInitialized(pod))
 			// A new kubelet takes back first that a sidecar has started.
-			if is && !done && !final && !r.kubeletRestarted(r.n) {
+			if is && !done && pod.Status.Phase != corev1.PodSucceeded && !r.kubeletRestarted(r.n) {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
 			}
 			// The success of a startup probe is published at once, what follows

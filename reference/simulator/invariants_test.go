@@ -287,23 +287,28 @@ func (s *story) startupGates() error {
 	return nil
 }
 
-// X6: a preStop hook does not begin after TERM.
+// X6: a preStop hook does not begin after TERM. Its first line may come as late as that
+// of any process, where the grace period is over by then.
 func (s *story) preStopBeforeTerm() error {
 	if !s.calm() {
 		return nil
 	}
-	signalled := map[string]bool{}
+	signalled := map[string]time.Time{}
 	for _, l := range s.lines {
 		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
-		if l.Mark.Kind == trace.Signal {
-			signalled[id] = true
+		if _, ok := signalled[id]; !ok && l.Mark.Kind == trace.Signal {
+			signalled[id] = l.Time
 		}
-		if l.Actor == trace.PreStop && l.Mark.Kind == trace.Begin && signalled[id] {
-			return fmt.Errorf("%v after TERM", l)
+		if at, ok := signalled[id]; ok && l.Actor == trace.PreStop && l.Mark.Kind == trace.Begin && l.Time.Sub(at) > latest {
+			return fmt.Errorf("%v %v after TERM", l, l.Time.Sub(at))
 		}
 	}
 	return nil
 }
+
+// latest is for how long a process runs at most before it writes its first line; see
+// firstLine.
+const latest = 1500 * time.Millisecond
 
 // X7: a sidecar is not stopped while a regular container still writes, unless
 // at least a second has passed since the whole Pod began to be killed. Only

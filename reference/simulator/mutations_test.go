@@ -1,0 +1,190 @@
+package simulator
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// timed are the properties in which time counts: a mutation may break them by less than
+// the clocks of a trace are sure of.
+var timed = []string{"back-off", "sidecars last", "preStop before TERM"}
+
+// TestBrokenPropertiesAreRefused changes the traces of lives in which nothing befalls the node, one
+// thing in each, and looks at those that no correct kubelet can make, since one of the properties
+// does not hold any more: the judge refuses them. Hardly ever there is another way to read one, say
+// with an instance that never wrote a line.
+func TestBrokenPropertiesAreRefused(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 3))
+	choose := func(n int) int { return r.IntN(n) }
+	type count struct{ refused, passed int }
+	counts := map[string]*count{}
+	for n := range 1000 {
+		version := Versions()[n%len(Versions())]
+		p := calmPod(version, choose)
+		tr := Run(p, version, choose)
+		k, err := reference.ParseKubelet(version)
+		assert.NilError(t, err)
+		for _, name := range slices.Sorted(maps.Keys(mutations)) {
+			m := &trace.Trace{Header: tr.Header, Entries: slices.Clone(tr.Entries)}
+			if !mutations[name](m, choose) {
+				continue
+			}
+			broken := brokenProperty(tell(t, p, m))
+			if broken == "" {
+				continue
+			}
+			c := counts[name+" against "+broken]
+			if c == nil {
+				c = &count{}
+				counts[name+" against "+broken] = c
+			}
+			switch v := reference.Check(k, p.Manifest(), m); v.Outcome {
+			case reference.Pass:
+				c.passed++
+			case reference.Violation, reference.Known:
+				c.refused++
+			}
+		}
+	}
+	all := 0
+	for what, c := range counts {
+		t.Logf("%s: %d refused, %d passed", what, c.refused, c.passed)
+		assert.Check(t, 100*c.passed <= c.refused, "%s: %d refused, %d passed", what, c.refused, c.passed)
+		all += c.refused
+	}
+	assert.Assert(t, len(counts) > 10 && all > 2000, "%d kinds, %d refused", len(counts), all)
+}
+
+// calmPod makes up a Pod of which every container can be started, and every instance writes.
+func calmPod(version string, choose Chooser) Pod {
+	p := Draw(version, choose)
+	p.May.Silent, p.May.RestartKubelet, p.May.StopSandbox = false, false, false
+	for _, list := range [][]Container{p.Init, p.Containers} {
+		for i := range list {
+			c := &list[i]
+			c.NoImage, c.NoCreate, c.NoStart = false, false, false
+		}
+	}
+	return p
+}
+
+// brokenProperty is one of the properties, apart from timed ones, that does not hold.
+func brokenProperty(s *story) string {
+	broken := ""
+	for name, holds := range properties {
+		if !slices.Contains(timed, name) && (broken == "" || name < broken) && holds(s) != nil {
+			broken = name
+		}
+	}
+	return broken
+}
+
+// mutations change one thing in a trace, in entries of their own. Each reports whether it
+// found anything to change. A line that is left out, alone, proves nothing: what it was about
+// may not write at all.
+var mutations = map[string]func(m *trace.Trace, choose Chooser) bool{
+	"a line moved": func(m *trace.Trace, choose Chooser) bool {
+		at := which(m, func(e *trace.Entry) bool { return e.Log != nil })
+		if len(at) < 2 {
+			return false
+		}
+		from, to := choose(len(at)), choose(len(at))
+		lines := linesOf(m, at)
+		l := lines[from]
+		lines = slices.Insert(slices.Delete(lines, from, from+1), to, l)
+		for i, old := range linesOf(m, at) { // the stamps stay where they are
+			lines[i].Time = old.Time
+			text := lines[i].Format()
+			m.Entries[at[i]].Log = &text
+		}
+		return from != to
+	},
+	"a line repeated": func(m *trace.Trace, choose Chooser) bool {
+		at := which(m, func(e *trace.Entry) bool { return e.Log != nil })
+		if len(at) < 2 {
+			return false
+		}
+		from := choose(len(at) - 1)
+		behind := from + 1 + choose(len(at)-1-from)
+		lines := linesOf(m, at)
+		lines[from].Time = lines[behind].Time
+		text := lines[from].Format()
+		m.Entries = slices.Insert(m.Entries, at[behind]+1, trace.Entry{At: m.Entries[at[behind]].At, Log: &text})
+		return true
+	},
+	"updates exchanged": func(m *trace.Trace, choose Chooser) bool {
+		at := which(m, func(e *trace.Entry) bool { return e.Pod != nil })
+		if len(at) < 2 {
+			return false
+		}
+		one, other := &m.Entries[at[choose(len(at))]], &m.Entries[at[choose(len(at))]]
+		one.Pod, other.Pod = other.Pod, one.Pod
+		return one != other
+	},
+	"another phase": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+		st.Phase = []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[choose(4)]
+	}),
+	"another condition": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+		c := &st.Conditions[choose(len(st.Conditions))]
+		if c.Status == corev1.ConditionTrue {
+			c.Status, c.Reason = corev1.ConditionFalse, "ContainersNotReady"
+			return
+		}
+		c.Status = corev1.ConditionTrue
+	}),
+	"another ready": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+		cs := &st.ContainerStatuses[choose(len(st.ContainerStatuses))]
+		cs.Ready = !cs.Ready
+	}),
+	"another restartCount": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+		st.ContainerStatuses[choose(len(st.ContainerStatuses))].RestartCount += int32(1 - 2*choose(2))
+	}),
+}
+
+// inStatus changes the status of one update that shows the containers.
+func inStatus(change func(st *corev1.PodStatus, choose Chooser)) func(m *trace.Trace, choose Chooser) bool {
+	return func(m *trace.Trace, choose Chooser) bool {
+		at := which(m, func(e *trace.Entry) bool {
+			return e.Pod != nil && len(e.Pod.Status.ContainerStatuses) > 0 && len(e.Pod.Status.Conditions) > 0
+		})
+		if len(at) == 0 {
+			return false
+		}
+		e := &m.Entries[at[choose(len(at))]]
+		e.Pod = e.Pod.DeepCopy()
+		change(&e.Pod.Status, choose)
+		return true
+	}
+}
+
+// which are the places of the entries of a kind.
+func which(m *trace.Trace, kind func(e *trace.Entry) bool) []int {
+	var at []int
+	for i := range m.Entries {
+		if kind(&m.Entries[i]) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// linesOf reads the lines in these places, which the simulator wrote.
+func linesOf(m *trace.Trace, at []int) []trace.Line {
+	lines := make([]trace.Line, len(at))
+	for i, n := range at {
+		l, err := trace.ParseLine(*m.Entries[n].Log)
+		if err != nil {
+			panic(err)
+		}
+		lines[i] = l
+	}
+	return lines
+}

@@ -110,10 +110,13 @@ func (r *reading) dueFirst(s *state, i, n int) {
 	}
 }
 
-// startDue has container j started again, if it has not been, and waits for its
-// postStart hook.
+// startDue has container j started again for the first time, if it has not been, and
+// waits for its postStart hook.
 func (r *reading) startDue(s *state, j, n int, rule string) {
-	if c := &s.c[j]; c.run == 0 {
+	switch c := &s.c[j]; {
+	case c.run > 1:
+		return // that instance is over
+	case c.run == 0:
 		*c = instance{run: 1, before: c.before, late: c.late, done: c.done, prompt: r.diedStarting(s, j)}
 	}
 	r.settle(s, j, n, rule)

@@ -257,7 +257,22 @@ func (r *reading) end(s state, i, n int) ([]state, *denial) {
 // computePodActions).
 func (r *reading) condemned(s *state, j int) bool {
 	spec := &r.p.containers[j]
-	return spec.policy == corev1.RestartPolicyNever && r.probeFailed(s, j)
+	return spec.policy == corev1.RestartPolicyNever && (r.probeFailed(s, j) || r.diedProbed(s, j))
+}
+
+// diedProbed reports whether a liveness or startup probe of container j may have failed for good
+// since it died with it: it has written nothing, and its Event may be lost.
+func (r *reading) diedProbed(s *state, j int) bool {
+	spec, x := &r.p.containers[j], r.seenOf(s, j)
+	if x.mainEnd == 0 {
+		return false
+	}
+	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
+		if p := spec.probe(a); p.declared && x.failures[rowOf(a)]+1 >= p.failures {
+			return true
+		}
+	}
+	return false
 }
 
 // probeFailed reports whether a liveness or startup probe of container i may
@@ -268,7 +283,9 @@ func (r *reading) probeFailed(s *state, i int) bool {
 	if !spec.liveness.declared && !spec.startup.declared {
 		return false
 	}
-	unanswered := (spec.liveness.network || spec.startup.network) && r.ev.c[i].runs > s.c[i].run
+	// It may be lost because its kubelet was stopped, and the next one knows nothing of it.
+	stopped := slices.ContainsFunc(r.ev.restarts, func(x int32) bool { return int(x) > r.n+1 })
+	unanswered := (spec.liveness.network || spec.startup.network) && (r.ev.c[i].runs > s.c[i].run || stopped)
 	x := r.seenOf(s, i)
 	return unanswered || x.failing != 0 || r.ev.c[i].probeFailed || r.ev.c[i].runs > s.c[i].run && r.ranOutOfTime(i, x)
 }

@@ -134,9 +134,24 @@ func (l life) shorter(number uint64) (life, error) {
 		if err != nil || !refused(other.v, other.trace) || other.v.Rule != l.v.Rule {
 			return 0, false
 		}
-		return len(other.trace.Entries), true
+		return other.v.Accepted, true
 	}, func(choices []int) { short, _ = live(replay(choices)) })
-	return short, nil
+	return short.cut()
+}
+
+// cut leaves out what is seen later than is needed: a recording may end at any time.
+func (l life) cut() (life, error) {
+	k, err := reference.ParseKubelet(l.trace.Header.Kubelet)
+	if err != nil {
+		return life{}, err
+	}
+	for n := range l.trace.Entries {
+		tr := &trace.Trace{Header: l.trace.Header, Entries: l.trace.Entries[:n+1]}
+		if v := reference.Check(k, l.pod.Manifest(), tr); refused(v, tr) && v.Rule == l.v.Rule {
+			return life{l.pod, tr, v}, nil
+		}
+	}
+	return l, nil
 }
 
 // save writes the life as the stored traces are kept.

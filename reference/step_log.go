@@ -348,8 +348,16 @@ func (r *reading) startsOld(i int, run int32, n int) bool {
 	}
 	// A kubelet that was restarted, and that does not remember, may have stopped it for a
 	// liveness probe before it had started again in its eyes.
-	forgot := r.kubeletRestarted(n) && !r.k.remembers()
+	forgot := r.kubeletRestarted(n) && (!r.k.remembers() || r.youngAtRestart(old, n))
 	return forgot || (old.passed == 0 || r.cutOff(old.passed, n)) && (r.p.isRegular(i) && r.changedBy(i, n) || p.fixed && r.ev.newSandbox)
+}
+
+// youngAtRestart reports whether the kubelet may have been restarted, by observation n, so soon
+// after the start of an instance that it forgets what it has shown of it.
+func (r *reading) youngAtRestart(x *seen, n int) bool {
+	return slices.ContainsFunc(r.ev.restarts, func(a int32) bool {
+		return int(a) <= n+1 && (x.first == 0 || r.ob(int(a)-1).at().Sub(r.written(int(x.first)-1)) < outlives)
+	})
 }
 
 func (r *reading) onPreStop(s state, i, n int) ([]state, *denial) {

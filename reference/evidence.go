@@ -63,6 +63,10 @@ type containerEvidence struct {
 	// hookFailed, preStopFailed and probeFailed: the postStart or the preStop
 	// hook, or a liveness or startup probe, failed at least once.
 	hookFailed, preStopFailed, probeFailed bool
+	// hookEvent is the first Event (index + 1) of a postStart hook that failed, and only the
+	// update (index + 1) with which the Pod has come to its end and shows this one instance;
+	// 0 if there is none.
+	hookEvent, only int32
 	// askedAll: it was shown with an exit code for which one of its rules
 	// restarts all containers, or it has such a rule, and a status shows that
 	// all were removed.
@@ -211,7 +215,7 @@ func (g *gatherer) take(o *observation, n int) {
 		ev.endsAnyTime = ev.endsAnyTime || e.Pod.Status.Reason != ""
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
 			for i := range list {
-				g.status(&list[i], e.Type == trace.Deleted, n)
+				g.status(&list[i], e, n)
 			}
 		}
 		g.pairs(&e.Pod.Status, int32(n)+1)
@@ -228,7 +232,7 @@ func (g *gatherer) take(o *observation, n int) {
 			ev.endsAnyTime = true
 		}
 		if c, ok := eventContainer(g.p, e.Event); ok {
-			g.event(c, e.Event)
+			g.event(c, e.Event, n)
 		}
 	case e.Did != nil:
 		g.act(e.Did, n)
@@ -354,7 +358,7 @@ func (g *gatherer) compare(spec *corev1.PodSpec) {
 	g.spec = spec
 }
 
-func (g *gatherer) status(s *corev1.ContainerStatus, gone bool, n int) {
+func (g *gatherer) status(s *corev1.ContainerStatus, e *trace.Entry, n int) {
 	c, ok := g.p.index[s.Name]
 	if !ok {
 		return
@@ -364,7 +368,10 @@ func (g *gatherer) status(s *corev1.ContainerStatus, gone bool, n int) {
 	if s.State.Running != nil {
 		ev.alive = int32(n) + 1
 	}
-	ev.unseenEnd = s.State.Running != nil && gone
+	ev.unseenEnd = s.State.Running != nil && e.Type == trace.Deleted
+	if st := &e.Pod.Status; isFinal(st.Phase) && st.Reason == "" && s.RestartCount == 0 && isEnd(s.State.Terminated) {
+		ev.only = int32(n) + 1
+	}
 	if w := s.State.Waiting; w != nil {
 		ev.startFailed = ev.startFailed || isStartError(w.Reason)
 		ev.hookFailed = ev.hookFailed || w.Reason == "PostStartHookError"
@@ -480,7 +487,7 @@ func (f *failures) without(lines []time.Time, timeout time.Duration) bool {
 	return false
 }
 
-func (g *gatherer) event(c int, e *trace.Event) {
+func (g *gatherer) event(c int, e *trace.Event, n int) {
 	g.pace(c, e)
 	ev := &g.ev.c[c]
 	switch e.Reason {
@@ -494,6 +501,9 @@ func (g *gatherer) event(c int, e *trace.Event) {
 		}
 	case "FailedPostStartHook":
 		ev.hookFailed = true
+		if ev.hookEvent == 0 {
+			ev.hookEvent = int32(n) + 1
+		}
 	case "FailedPreStopHook":
 		ev.preStopFailed = true
 	case "Killing":

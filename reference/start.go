@@ -240,6 +240,9 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 	if r.ev.logGap {
 		return true, nil
 	}
+	if d := r.onlyOneFailed(j); d != nil {
+		return false, d
+	}
 	var first *denial
 	newest, earlier := false, false // one whose hook may have been cut off
 	for k, x := range append([]seen{*x}, r.h[j].runs...) {
@@ -274,6 +277,16 @@ func (r *reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 		return !earlier, nil
 	}
 	return false, first
+}
+
+// onlyOneFailed says why sidecar j was never started: there was one instance of it, whose
+// postStart hook failed, as an Event says, whether or not that hook writes to the log.
+func (r *reading) onlyOneFailed(j int) *denial {
+	ev := &r.ev.c[j]
+	if ev.hookEvent == 0 || ev.only == 0 || ev.startFailed || r.ev.eventGap || r.roundsInTrace() || len(r.ev.restarts) > 0 {
+		return nil
+	}
+	return because(deny(ruleSidecarHook, cause{ev.hookEvent, ruleSidecarHook}, cause{ev.only, ruleSidecarHook}), "the postStart hook of sidecar %s failed, and it was not started again", r.p.containers[j].name)
 }
 
 // settle forces that the postStart hook of the newest instance of container j

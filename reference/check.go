@@ -224,7 +224,8 @@ func (r *reading) record(n int) {
 	case o.isLog:
 		spec, run := &r.p.containers[o.c], r.runOf(o.c, &o.log)
 		old := spec.probe(o.log.Actor).network && run > 0 && (o.log.Actor != trace.StartupProbe || r.startsOld(o.c, run, n)) && !r.shownBy(o.c, run, n)
-		r.h[o.c].record(spec, run, &o.log, n, old)
+		other := r.roundsInTrace() || r.ev.c[o.c].changed != 0
+		r.h[o.c].record(spec, run, &o.log, n, old, other)
 	case e.Event != nil:
 		r.hear(n)
 	case e.Pod != nil:

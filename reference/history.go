@@ -143,8 +143,9 @@ func (h *history) newest() *seen {
 }
 
 // record takes an accepted line into the history. old: it may be of a probe that
-// was meant for the instance before.
-func (h *history) record(spec *spec, run int32, l *trace.Line, n int, old bool) {
+// was meant for the instance before; other: an instance may have been stopped for another reason
+// than a probe, and the Pod goes on.
+func (h *history) record(spec *spec, run int32, l *trace.Line, n int, old, other bool) {
 	at := int32(n) + 1
 	i := len(h.runs) - 1
 	for i >= 0 && h.runs[i].run > run {
@@ -198,7 +199,7 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int, old bool) 
 		if bad && l.Actor != trace.ReadinessProbe {
 			mark(&x.failing)
 		}
-		h.count(spec, x, l.Actor, bad, ok)
+		h.count(spec, x, l.Actor, bad, ok, other)
 		switch l.Actor {
 		case trace.StartupProbe:
 			x.startupLast = at
@@ -227,12 +228,12 @@ func (h *history) record(spec *spec, run int32, l *trace.Line, n int, old bool) 
 
 // count takes a run of a probe into the row of its worker, which outlives an
 // instance: while that dies, one more may fail without a line. A worker that has
-// had its instance stopped begins anew.
-func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded bool) {
+// had its instance stopped begins anew, and only such a one.
+func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded, other bool) {
 	w := &h.rows[rowOf(a)]
 	if w.run != x.run {
 		old, died := h.at(w.run), max(x.run-w.run, 1) // of each one more may have failed
-		if stopped := old.term != 0 || old.preStop != 0; stopped && a != trace.ReadinessProbe && w.n >= spec.probe(a).failures {
+		if stopped := old.term != 0 || old.preStop != 0; stopped && !other && a != trace.ReadinessProbe && w.n >= spec.probe(a).failures {
 			w.n, died = 0, died-1
 		}
 		w.n += died

@@ -229,7 +229,7 @@ func (r *reading) mayRestart(s *state, i int, run int32, n int) *denial {
 	case r.replaced(s, i, run, n):
 	case spec.policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), cause{max(x.mainEnd, x.term), rulePolicy})
-	case spec.policy == corev1.RestartPolicyOnFailure && exited && !r.mayExit(i, x, failed) && c.kill == alive && x.failing == 0 && !r.ev.c[i].probeFailed && !r.killedAtLast(i, x):
+	case spec.policy == corev1.RestartPolicyOnFailure && exited && !r.mayExit(i, x, failed) && c.kill == alive && !r.probeFailed(s, i) && !r.killedAtLast(i, x):
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), cause{x.mainEnd, rulePolicy})

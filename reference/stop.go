@@ -276,18 +276,25 @@ func (r *reading) diedProbed(s *state, j int) bool {
 }
 
 // probeFailed reports whether a liveness or startup probe of container i may
-// have failed by now. One over the network that nobody answers leaves no line;
-// if its Event is lost as well, the end of the instance shows it.
+// have failed by now. One over the network that nobody answers leaves no line; where
+// its Event may be missing as well, it is enough that the instance was followed by
+// another one, or that the kubelet was stopped and the next one knows nothing of it.
 func (r *reading) probeFailed(s *state, i int) bool {
 	spec := &r.p.containers[i]
 	if !spec.liveness.declared && !spec.startup.declared {
 		return false
 	}
-	// It may be lost because its kubelet was stopped, and the next one knows nothing of it.
 	stopped := slices.ContainsFunc(r.ev.restarts, func(x int32) bool { return int(x) > r.n+1 })
-	unanswered := (spec.liveness.network || spec.startup.network) && (r.ev.c[i].runs > s.c[i].run || stopped)
+	followed := r.ev.c[i].runs > s.c[i].run || stopped
+	unanswered := (spec.liveness.network || spec.startup.network) && followed && r.eventsMissing(r.n)
 	x := r.seenOf(s, i)
 	return unanswered || x.failing != 0 || r.ev.c[i].probeFailed || r.ev.c[i].runs > s.c[i].run && r.ranOutOfTime(i, x)
+}
+
+// eventsMissing reports whether there may have been Events by observation n that the trace does
+// not hold.
+func (r *reading) eventsMissing(n int) bool {
+	return r.logOnly || r.ev.eventGap || r.ev.crowded || len(r.ev.restarts) > 0 || r.eventsBehind(n)
 }
 
 // ranOutOfTime reports whether a probe of instance x of container i may have failed

@@ -449,7 +449,7 @@ func TestEverythingHappens(t *testing.T) {
 	seen := map[string]int{}
 	r := rand.New(rand.NewPCG(1, 2))
 	choose := func(n int) int { return r.IntN(n) }
-	for n := range 1500 {
+	for n := range 3000 {
 		version := Versions()[n%len(Versions())]
 		p := Draw(version, choose)
 		s := tell(t, p, Run(p, version, choose))

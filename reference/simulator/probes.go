@@ -289,7 +289,7 @@ func (b *probe) probe(p *proc) result {
 		k.rec.told(k.path(b.c), "Warning", "Unhealthy", message)
 		return failure
 	}
-	unseen := k.pod.May.ForceDelete || k.now > 1000*(k.pod.Seconds-k.pod.Grace-10)
+	unseen := b.spec.HTTP || k.pod.May.ForceDelete || k.now > 1000*(k.pod.Seconds-k.pod.Grace-10)
 	if unseen && k.rec.counts[eventKey{"Unhealthy", message, k.path(b.c)}] == nil {
 		// Nothing else may show it: it leaves no line where nobody answers, and no status
 		// where the Pod is deleted by force, or the trace ends before the instance does.

@@ -16,9 +16,9 @@ const most = 200
 
 // contradiction returns the fewest other observations that, with observation n,
 // break the rule of d. Most come before it; one that comes later shows that a
-// process writes to the log at all. Where nothing shorter than the whole trace
-// does, it returns those that d names. Of them, it points at the one that forbids most
-// directly what was refused.
+// process writes to the log at all, or that there are Events of that time. Where
+// nothing shorter than the whole trace does, it returns those that d names. Of them, it
+// points at the one that forbids most directly what was refused.
 func (r *reading) contradiction(n int, o *observation, d *denial) (why []Because, direct int) {
 	rules := map[int]string{}
 	for _, c := range d.because {
@@ -138,6 +138,9 @@ func (r *reading) bearing(named []int, n int) []int {
 				named = append(named, int(at)-1)
 			}
 		}
+	}
+	if at := int(r.ev.toldAt) - 1; at > n {
+		named = append(named, at)
 	}
 	for _, at := range named {
 		if !slices.Contains(all, at) {

@@ -36,6 +36,8 @@ type evidence struct {
 	// toldUntil is when the newest Event of the kubelet was made, in whole seconds: it
 	// sends them one after the other, and they may be a long time on their way.
 	toldUntil time.Time
+	// toldAt is that Event (index + 1).
+	toldAt int32
 	// crowded: there are so many Events that the kubelet may have dropped some; but none
 	// was by the time of heardUntil.
 	crowded    bool
@@ -223,7 +225,7 @@ func (g *gatherer) take(o *observation, n int) {
 	case e.Event != nil:
 		g.events++
 		if e.Event.Reason != "Scheduled" {
-			g.told(e.Event.LastTimestamp.Time)
+			g.told(e.Event.LastTimestamp.Time, n)
 		}
 		switch e.Event.Reason {
 		case "SandboxChanged":
@@ -245,7 +247,7 @@ func (g *gatherer) take(o *observation, n int) {
 // told takes the time of an Event of the kubelet. Where two more were recorded since, and
 // not over so long a time that the kubelet may record two beyond its burst, none had
 // been dropped by then.
-func (g *gatherer) told(at time.Time) {
+func (g *gatherer) told(at time.Time, n int) {
 	ev := &g.ev
 	if g.firstEvent.IsZero() {
 		g.firstEvent = at
@@ -254,7 +256,7 @@ func (g *gatherer) told(at time.Time) {
 		ev.heardUntil = until
 	}
 	if at.After(ev.toldUntil) {
-		ev.toldUntil = at
+		ev.toldUntil, ev.toldAt = at, int32(n)+1
 	}
 }
 

@@ -294,7 +294,7 @@ func (r *reading) probeFailed(s *state, i int) bool {
 // eventsMissing reports whether there may have been Events by observation n that the trace does
 // not hold.
 func (r *reading) eventsMissing(n int) bool {
-	return r.logOnly || r.ev.eventGap || r.ev.crowded || len(r.ev.restarts) > 0 || r.eventsBehind(n)
+	return r.logOnly || r.ev.eventGap || r.ev.crowded || len(r.ev.restarts) > 0 || r.ev.toldUntil.IsZero() || r.eventsBehind(n)
 }
 
 // ranOutOfTime reports whether a probe of instance x of container i may have failed

@@ -645,6 +645,7 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			// Where the gate is on, a Pod that was initialized once stays so.
 			done := v.initialized || v.begun
 			done = done || r.k.Enabled(gateRestartAll) && (r.initialized || r.hadInitialized(pod))
+			done = done || r.startedBefore(pod)
 			// A new kubelet takes back first that a sidecar has started.
 			if is && !done && pod.Status.Phase != corev1.PodSucceeded && !r.kubeletRestarted(r.n) {
 				return because(deny(ruleConditions), "condition Initialized is True while an init container or sidecar is not through")
@@ -660,6 +661,27 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 		}
 	}
 	return r.sandboxFits(pod, sandbox, v)
+}
+
+// startedBefore reports whether every init container is through, and every sidecar that is
+// not shown as started may have been until just now; see takenBack.
+func (r *reading) startedBefore(pod *corev1.Pod) bool {
+	list := pod.Status.InitContainerStatuses
+	for k := range list {
+		cs := &list[k]
+		i, ok := r.p.index[cs.Name]
+		if !ok {
+			continue
+		}
+		spec := &r.p.containers[i]
+		if started := cs.Started != nil && *cs.Started; spec.role == sidecar && (started || cs.State.Running != nil && r.takenBack(spec, cs)) {
+			continue
+		}
+		if spec.role == sidecar || !cs.Ready {
+			return false
+		}
+	}
+	return len(list) == r.p.inits
 }
 
 // hadInitialized reports whether an update that was not delivered may have shown

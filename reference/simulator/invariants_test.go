@@ -125,6 +125,11 @@ var properties = map[string]func(s *story) error{
 	"back-off":                              (*story).backOff,
 	"the status goes on":                    (*story).statusGoesOn,
 	"conditions fit the containers":         (*story).conditionsFit,
+	"probes after the hook":                 (*story).probesAfterHook,
+	"shown after the hook":                  (*story).shownAfterHook,
+	"ready after a probe":                   (*story).readyAfterProbe,
+	"no start once it stops":                (*story).noStartOnceStopped,
+	"the policy restarts":                   (*story).policyRestarts,
 }
 
 func TestProperties(t *testing.T) {
@@ -439,6 +444,133 @@ func (s *story) conditionsFit() error {
 		}
 		if conditionIs(&e.Pod.Status, corev1.PodInitialized) && !init && s.calm() && !s.resets() && !slices.ContainsFunc(s.pod.Init, func(c Container) bool { return c.Sidecar }) {
 			return fmt.Errorf("line %d: Initialized is True", n+2)
+		}
+	}
+	return nil
+}
+
+// X4: no probe that is run in a container writes before its postStart hook has ended.
+func (s *story) probesAfterHook() error {
+	if !s.calm() {
+		return nil
+	}
+	probed := map[string]trace.Line{}
+	for _, l := range s.lines {
+		c := s.spec(l)
+		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+		probe := map[trace.Actor]*Probe{trace.StartupProbe: c.Startup, trace.ReadinessProbe: c.Readiness, trace.LivenessProbe: c.Liveness}[l.Actor]
+		switch {
+		case probe != nil && !probe.HTTP:
+			probed[id] = l
+		case l.Actor == trace.PostStart && probed[id].Container != "":
+			return fmt.Errorf("%v after %v", l, probed[id])
+		}
+	}
+	return nil
+}
+
+// X10: an instance is shown to run only when its postStart hook has ended, so that this
+// writes nothing any more.
+func (s *story) shownAfterHook() error {
+	if !s.calm() || s.pod.May.Silent || s.resets() {
+		return nil
+	}
+	last := map[string]time.Time{}
+	for _, l := range s.lines {
+		if l.Actor == trace.PostStart {
+			last[fmt.Sprintf("%s#%d", l.Container, l.Run)] = l.Time
+		}
+	}
+	for n, e := range s.tr.Entries {
+		if e.Pod == nil {
+			continue
+		}
+		for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
+			c := s.pod.all()[s.index[cs.Name]]
+			if cs.State.Running != nil && !c.NoStart && !c.NoCreate && last[fmt.Sprintf("%s#%d", cs.Name, cs.RestartCount)].After(e.At) {
+				return fmt.Errorf("line %d: %s#%d is shown and its postStart hook goes on", n+2, cs.Name, cs.RestartCount)
+			}
+		}
+	}
+	return nil
+}
+
+// X11: a container with a readiness probe that is run in it is shown as ready only when that has
+// succeeded.
+func (s *story) readyAfterProbe() error {
+	if !s.calm() || s.pod.May.Silent || s.resets() {
+		return nil
+	}
+	first := map[string]time.Time{}
+	for _, l := range s.lines {
+		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+		if _, ok := first[id]; !ok && l.Actor == trace.ReadinessProbe && l.Mark.N == 0 {
+			first[id] = l.Time
+		}
+	}
+	for n, e := range s.tr.Entries {
+		if e.Pod == nil {
+			continue
+		}
+		for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
+			c := s.pod.all()[s.index[cs.Name]]
+			if !cs.Ready || c.Readiness == nil || c.Readiness.HTTP || c.NoStart || c.NoCreate {
+				continue
+			}
+			if at, ok := first[fmt.Sprintf("%s#%d", cs.Name, cs.RestartCount)]; !ok || at.After(e.At) {
+				return fmt.Errorf("line %d: %s#%d is ready before a probe of it has succeeded", n+2, cs.Name, cs.RestartCount)
+			}
+		}
+	}
+	return nil
+}
+
+// X12: where nothing but the end of the Pod stops a container, none is started behind the
+// first preStop hook or TERM. The first lines of one that was started before may come late.
+func (s *story) noStartOnceStopped() error {
+	if !s.calm() || s.resets() || s.did(trace.ActPatch) {
+		return nil
+	}
+	for _, c := range s.pod.all() {
+		if c.Liveness != nil || c.Startup != nil || c.PostStart != None {
+			return nil
+		}
+	}
+	var stopped time.Time
+	begun := map[string]bool{}
+	for _, l := range s.lines {
+		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+		switch {
+		case stopped.IsZero() && (l.Actor == trace.PreStop || l.Mark.Kind == trace.Signal):
+			stopped = l.Time
+		case !stopped.IsZero() && !begun[id] && l.Time.Sub(stopped) > latest:
+			return fmt.Errorf("%v after a container was stopped", l)
+		}
+		begun[id] = true
+	}
+	return nil
+}
+
+// R69: a regular container that has ended well, or at all, is not started again where the
+// policy of the Pod says so, if no probe and no hook has it stopped.
+func (s *story) policyRestarts() error {
+	if !s.calm() || s.resets() || s.did(trace.ActPatch) || s.pod.Policy == corev1.RestartPolicyAlways {
+		return nil
+	}
+	code := map[string]int{}
+	for _, l := range s.lines {
+		c := s.spec(l)
+		if !s.regular(l) || c.Policy != nil || len(c.Rules) > 0 || c.Liveness != nil || c.Startup != nil || c.PostStart != None {
+			continue
+		}
+		if l.Run > 0 {
+			last, ended := code[fmt.Sprintf("%s#%d", l.Container, l.Run-1)]
+			if s.pod.Policy == corev1.RestartPolicyNever || ended && last == 0 {
+				return fmt.Errorf("%v behind exit code %d", l, last)
+			}
+		}
+		if l.Actor == trace.Main && l.Mark.Kind == trace.End {
+			code[fmt.Sprintf("%s#%d", l.Container, l.Run)] = l.Mark.N
 		}
 	}
 	return nil

@@ -666,28 +666,23 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 // startedBefore reports whether every init container is through, and every sidecar that is
 // not shown as started may have been until just now; see takenBack.
 func (r *reading) startedBefore(pod *corev1.Pod) bool {
-	list := pod.Status.InitContainerStatuses
-	for k := range list {
-		cs := &list[k]
-		i, ok := r.p.index[cs.Name]
-		if !ok {
-			continue
-		}
-		spec := &r.p.containers[i]
-		if started := cs.Started != nil && *cs.Started; spec.role == sidecar && (started || cs.State.Running != nil && r.takenBack(spec, cs)) {
-			continue
-		}
-		if spec.role == sidecar || !cs.Ready {
-			return false
-		}
-	}
-	return len(list) == r.p.inits
+	return r.through(pod, func(_ int, spec *spec, cs *corev1.ContainerStatus) bool {
+		return spec.role == sidecar && cs.State.Running != nil && r.takenBack(spec, cs)
+	})
 }
 
 // hadInitialized reports whether an update that was not delivered may have shown
 // every init container and sidecar as through: the sidecars that are not have
 // run, and a startup probe of theirs has succeeded.
 func (r *reading) hadInitialized(pod *corev1.Pod) bool {
+	return r.through(pod, func(i int, spec *spec, cs *corev1.ContainerStatus) bool {
+		started := !spec.startup.declared || !r.ev.writes(i, trace.StartupProbe) || slices.ContainsFunc(r.h[i].runs, func(x seen) bool { return x.started != 0 })
+		return spec.role == sidecar && started && (cs.State.Terminated != nil || cs.LastTerminationState.Terminated != nil)
+	})
+}
+
+// through reports whether every init container and sidecar is shown, and is through or was.
+func (r *reading) through(pod *corev1.Pod, was func(i int, spec *spec, cs *corev1.ContainerStatus) bool) bool {
 	list := pod.Status.InitContainerStatuses
 	for k := range list {
 		cs := &list[k]
@@ -696,11 +691,7 @@ func (r *reading) hadInitialized(pod *corev1.Pod) bool {
 			continue
 		}
 		spec := &r.p.containers[i]
-		if cs.Ready || spec.role == sidecar && cs.Started != nil && *cs.Started {
-			continue
-		}
-		unseen := spec.startup.declared && r.ev.writes(i, trace.StartupProbe) && !slices.ContainsFunc(r.h[i].runs, func(x seen) bool { return x.started != 0 })
-		if spec.role != sidecar || unseen || cs.State.Terminated == nil && cs.LastTerminationState.Terminated == nil {
+		if started := cs.Started != nil && *cs.Started; !cs.Ready && !(spec.role == sidecar && started) && !was(i, spec, cs) {
 			return false
 		}
 	}

@@ -20,11 +20,11 @@
 // rules.go holds the rules as data. state.go has what the observations have
 // forced, history.go what they have shown. step.go takes an observation;
 // step_log.go, step_status.go and step_event.go say what it does to a state,
-// and start.go, restart.go, stop.go and anew.go (a new sandbox, the restart of
-// all) which hidden steps of the kubelet it forces; bounds.go the only rules
-// that look at a clock; order.go how the channels of a trace are laid side by
-// side; number.go which instance a line is of, where one before it ended
-// without a line; check.go the loop; contradiction.go how a refusal is
+// object.go what a single update must satisfy by itself, and start.go, restart.go,
+// stop.go and anew.go (a new sandbox, the restart of all) which hidden steps of the
+// kubelet it forces; bounds.go the only rules that look at a clock; order.go how the
+// channels of a trace are laid side by side; number.go which instance a line is of, where
+// one before it ended without a line; check.go the loop; contradiction.go how a refusal is
 // explained. plan.go says which fields of a Pod bear on order.
 //
 // # Left out on purpose

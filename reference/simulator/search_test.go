@@ -29,6 +29,9 @@ var (
 	save      = flag.String("save", "", "a folder to save what is left of it in, as pod.yaml and trace.jsonl")
 )
 
+// progress is told each time that so many lives are through.
+const progress = 50_000
+
 // odd makes choices of which some, or many, are the first or the last that there is:
 // where everything comes at once, and nothing is spared, models are wrong sooner.
 func odd(life uint64) simulator.Chooser {
@@ -81,6 +84,9 @@ func TestOddLivesAreAccepted(t *testing.T) {
 				if err := searchLife(t, *firstLife+n-1); err != nil {
 					t.Error(err)
 					return
+				}
+				if n%progress == 0 {
+					t.Logf("%d of %d lives", n, *lives)
 				}
 			}
 		})

@@ -257,7 +257,7 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	if run > h.counted {
 		h.counted, h.countedAt = run, int32(n)+1
 	}
-	if end := cs.State.Terminated; end != nil && cs.ContainerID != "" && !slices.Contains(h.dead, cs.ContainerID) {
+	if isEnd(cs.State.Terminated) && cs.ContainerID != "" && !slices.Contains(h.dead, cs.ContainerID) {
 		h.dead = append(h.dead[:len(h.dead):len(h.dead)], cs.ContainerID) // copies of the history share it
 	}
 	h.shown = max(h.shown, rankOf(cs))

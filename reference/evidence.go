@@ -25,6 +25,9 @@ type evidence struct {
 	// slowest is the longest time from the Created Event of an instance to its Started
 	// Event, by the clock of the kubelet: how long the node takes to begin a process.
 	slowest time.Duration
+	// ahead is by how much the clock of the node is ahead of that of the recorder, at least: a
+	// line is written before it arrives. It is below 0 as a rule.
+	ahead time.Duration
 	// complete: every process writes every line that it can.
 	complete bool
 	// logGap and eventGap: lines, or Events, may be missing or out of order.
@@ -134,6 +137,7 @@ type gatherer struct {
 	c       []containerGatherer
 	logOnly bool
 	deleted bool
+	lines   bool // there is one
 	// events counts the Events of any kind, and firstEvent is when the first of the
 	// kubelet was made.
 	events     int
@@ -211,6 +215,9 @@ func (g *gatherer) take(o *observation, n int) {
 	ev := &g.ev
 	switch e := o.entry; {
 	case o.isLog:
+		if ahead := o.log.Time.Sub(e.At); !g.logOnly && (!g.lines || ahead > ev.ahead) {
+			ev.ahead, g.lines = ahead, true
+		}
 		g.line(o.c, &o.log, n)
 	case e.Pod != nil:
 		g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted

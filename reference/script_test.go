@@ -31,6 +31,7 @@ import (
 //
 //	container1#0 / main: begin            a log line; stamps are made up, 0.1 s apart
 //	+5s                                   time passes
+//	node -2s                              the clock of the node is behind from here on
 //	did delete 10                         an act, with a grace period
 //	did restart kubelet                   an act, with what it was done to
 //	did patch {"spec":{}}                 an act, with its parameter
@@ -148,7 +149,7 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 	var file bytes.Buffer
 	w, err := trace.NewWriter(&file, trace.Header{Kubelet: kubelet})
 	assert.NilError(t, err)
-	mark, n, now := 0, 1, epoch
+	mark, n, now, ahead := 0, 1, epoch, time.Duration(0)
 	for line := range strings.Lines(s) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "//") {
@@ -158,6 +159,12 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 			wait, err := time.ParseDuration(d)
 			assert.NilError(t, err)
 			now = now.Add(wait)
+			continue
+		}
+		if d, ok := strings.CutPrefix(line, "node "); ok {
+			var err error
+			ahead, err = time.ParseDuration(d)
+			assert.NilError(t, err)
 			continue
 		}
 		now, n = now.Add(100*time.Millisecond), n+1
@@ -201,7 +208,7 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 			channel, why, _ := strings.Cut(rest, " ")
 			e.Gap = &trace.Gap{Channel: channel, Why: why}
 		default:
-			l := now.Format(time.RFC3339Nano) + ": " + line
+			l := now.Add(ahead).Format(time.RFC3339Nano) + ": " + line
 			e.Log = &l
 		}
 		assert.NilError(t, w.Write(e), line)

@@ -282,18 +282,28 @@ func (r *reading) killedTooSoon(s *state, i int, cs *corev1.ContainerStatus, n i
 	// A line of TERM may come long after the signal. What came surely before
 	// the signal is the end of the preStop hook, or the end of the Pod.
 	x := r.h[i].at(cs.RestartCount)
+	if x.mainEnd != 0 || s.c[i].run != cs.RestartCount {
+		return nil
+	}
 	before, since := x.preStopEnd, time.Time{}
 	switch {
-	case x.term == 0 || x.mainEnd != 0 || s.c[i].run != cs.RestartCount:
-		return nil
 	case before != 0 && before < x.term:
 		if !r.graceLeft(s, i, int(before)-1) {
 			return nil // one that outlasts the grace period is not waited for
 		}
 		since = r.written(int(before) - 1)
-	case before == 0 && s.c[i].kill == byEnding && len(r.ev.ends) > 0 && r.ev.ends[0] < x.term && !r.ev.endsAnyTime && !r.ev.c[i].probeFailed && !r.ev.c[i].hookFailed && x.failing == 0:
+	case before == 0 && r.deletedOnly(s, i):
+		// A preStop hook that goes on was waited for until the grace period was over.
+		outlasted := x.preStopBegin != 0 && r.ev.marks(i, trace.PreStop) && len(r.ev.ends) == 1
 		before = r.ev.ends[0]
-		since = r.ob(int(before) - 1).entry.At
+		if !outlasted && before > x.term {
+			return nil
+		}
+		since = r.ob(int(before) - 1).entry.At.Add(r.ev.ahead)
+		grace := time.Duration(0)
+		if outlasted {
+			grace = r.grace(before)
+		}
 		if r.finished(s, i) {
 			// Or it had come to its end by itself before.
 			last, seen := r.endedByItself(s, i, n, true)
@@ -301,9 +311,10 @@ func (r *reading) killedTooSoon(s *state, i int, cs *corev1.ContainerStatus, n i
 				return nil
 			}
 			if !last.IsZero() && last.Before(since) {
-				since = last
+				since, grace = last, min(grace, time.Duration(r.p.grace)*time.Second)
 			}
 		}
+		since = since.Add(grace)
 	default:
 		return nil
 	}
@@ -312,6 +323,13 @@ func (r *reading) killedTooSoon(s *state, i int, cs *corev1.ContainerStatus, n i
 		return because(deny(ruleKillAfterTerm, cause{before, ruleKillAfterTerm}, cause{x.term, ruleKillAfterTerm}), "container %s was killed at %s, less than %s after its TERM", cs.Name, end.FinishedAt.UTC().Format("15:04:05"), minimumGrace)
 	}
 	return nil
+}
+
+// deletedOnly reports whether container i was stopped because its Pod was deleted, and for
+// nothing else.
+func (r *reading) deletedOnly(s *state, i int) bool {
+	ev := &r.ev.c[i]
+	return s.c[i].kill == byEnding && len(r.ev.ends) > 0 && !r.ev.endsAnyTime && !r.lostForGood() && !ev.probeFailed && !ev.hookFailed && r.seenOf(s, i).failing == 0
 }
 
 // ended takes the newest instance of container i as over. One that was stopped

@@ -335,7 +335,7 @@ func (r *reading) finished(s *state, i int) bool {
 		case r.condemned(s, j):
 			return true // whatever it has exited with since
 		case x.mainEnd != 0:
-			return r.mayExit(j, x, spec.throughWith)
+			return r.mayExit(j, x, spec.throughWith) || r.followedBy(j, s.c[j].run, spec.throughWith)
 		case spec.policy == corev1.RestartPolicyOnFailure:
 			return x.mainBegin == 0
 		}
@@ -350,6 +350,19 @@ func (r *reading) finished(s *state, i int) bool {
 		}
 	}
 	return true
+}
+
+// followedBy reports whether an instance of container j behind the given one may have exited with
+// such a code by now, without a line: a status that comes later may show it.
+func (r *reading) followedBy(j int, run int32, such func(code int32) bool) bool {
+	for later, ends := range r.ev.c[j].exits {
+		if later > run && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool {
+			return such(end.ExitCode) && !end.FinishedAt.After(r.ob(r.n).at())
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // failedInit is an init container that may have failed for good, -1 if there is

@@ -34,6 +34,8 @@ type evidence struct {
 	logGap, eventGap bool
 	// newSandbox: the sandbox of the Pod was replaced at least once.
 	newSandbox bool
+	// nodeRestarted: so was the node, or it may have been, as nothing else explains that.
+	nodeRestarted bool
 	// sandboxes are the observations (index + 1) that stop the sandbox.
 	sandboxes []int32
 	// toldUntil is when the newest Event of the kubelet was made, in whole seconds: it
@@ -189,6 +191,7 @@ func (g *gatherer) evidence() evidence {
 		g.ev.endsAnyTime = true
 	}
 	g.ev.crowded = g.events >= eventBurst
+	g.ev.nodeRestarted = g.ev.nodeRestarted || g.ev.newSandbox && len(g.ev.sandboxes) == 0
 	for c := range g.p.containers {
 		ev, of, spec := &g.ev.c[c], &g.c[c], &g.p.containers[c]
 		ev.changes = max(of.patched, of.redefined)
@@ -305,6 +308,7 @@ func (g *gatherer) act(a *trace.Act, n int) {
 	case "restart node":
 		ev.restarts = append(ev.restarts, at)
 		ev.newSandbox, ev.sandboxes = true, append(ev.sandboxes, at)
+		ev.nodeRestarted = true
 	case "stop sandbox":
 		ev.newSandbox, ev.sandboxes = true, append(ev.sandboxes, at)
 	default:

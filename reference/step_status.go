@@ -158,10 +158,11 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 // the containers begin anew: the count of its restarts, which the kubelet finds in the names
 // of the log files, and a process that was shown to have ended. In a new sandbox, up to
 // v1.35, the log files of init containers and sidecars are gone
-// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, purgeInitContainers).
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, purgeInitContainers), and where the node was
+// restarted those of all may be (staging/src/k8s.io/api/core/v1/types.go, ContainerStatus).
 func (r *reading) goesOn(i int, cs *corev1.ContainerStatus) *denial {
 	h := &r.h[i]
-	anew := r.ev.newSandbox && !r.p.isRegular(i) && !r.k.Enabled(gateRestartAll)
+	anew := r.ev.nodeRestarted || r.ev.newSandbox && !r.p.isRegular(i) && !r.k.Enabled(gateRestartAll)
 	switch {
 	case cs.RestartCount < h.counted && !anew:
 		return because(deny(ruleForward, cause{h.countedAt, ruleForward}), "status of container %s goes back from restart count %d to %d", cs.Name, h.counted, cs.RestartCount)

@@ -19,7 +19,7 @@ type Release struct {
 }
 
 var (
-	versionForm = regexp.MustCompile(`^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:-(alpha|beta|rc)\.(\d{1,6}))?([-+].*)?$`)
+	versionForm = regexp.MustCompile(`^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:-(alpha|beta|rc)\.(\d{1,6})(?:\.\d{1,9})?)?([-+].*)?$`)
 	// damagedStage is a suffix that wants to be a pre-release and is none.
 	damagedStage = regexp.MustCompile(`^-(alpha|beta|rc)\.`)
 )
@@ -27,7 +27,8 @@ var (
 // ParseRelease reads a version such as "v1.37.2", "1.28.5" or
 // "v1.38.0-beta.0". What distributions append ("+k3s1", "-gke.100",
 // "-eks-1a2b3c") is dropped: their builds are known by the release that they
-// are built from.
+// are built from. So is what was built some commits behind a pre-release, and says how many
+// ("v1.38.0-alpha.1.123+a1b2c3d").
 func ParseRelease(s string) (Release, error) {
 	m := versionForm.FindStringSubmatch(s)
 	if m == nil || m[4] == "" && damagedStage.MatchString(m[6]) {

@@ -43,7 +43,7 @@ func TestRange(t *testing.T) {
 		{">1.36.1", []string{"v1.36.2"}, []string{"v1.36.1"}},
 		{"<=1.36", []string{"v1.36.99"}, []string{"v1.37.0-alpha.0"}},
 		{"v1.36.3", []string{"v1.36.3"}, []string{"v1.36.4"}},
-		{">=1.38.0-beta.1", []string{"v1.38.0-beta.1", "v1.38.0-rc.0", "v1.38.0", "v1.38.0-eks-1"}, []string{"v1.38.0-beta.0", "v1.38.0-alpha.3", "v1.37.2"}},
+		{">=1.38.0-beta.1", []string{"v1.38.0-beta.1", "v1.38.0-beta.1.123+a1b2c3d4e5f6a7-dirty", "v1.38.0-rc.0", "v1.38.0", "v1.38.0-eks-1"}, []string{"v1.38.0-beta.0", "v1.38.0-alpha.3", "v1.37.2"}},
 		{">1.38.0-beta.0 <1.38.0-beta.2", []string{"v1.38.0-beta.1"}, []string{"v1.38.0-beta.0", "v1.38.0-beta.2", "v1.38.0"}},
 	} {
 		t.Run(tt.text, func(t *testing.T) {

@@ -3,9 +3,14 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/podorder/podorder/harness/cluster"
 	"github.com/podorder/podorder/harness/nodeimage"
@@ -40,6 +45,61 @@ func parseKubelets(list string) ([]string, error) {
 	}
 	slices.SortFunc(out, compareVersions)
 	return out, nil
+}
+
+// kubeletFiles reads the list of -kubelet-files: each is run, and says which version it is. A
+// relative path starts at root.
+func kubeletFiles(root, list string) (map[string]string, error) {
+	files := map[string]string{}
+	for path := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' }) {
+		path = absolute(root, path)
+		v, err := askVersion(path)
+		if err != nil {
+			return nil, fmt.Errorf("-kubelet-files: %s: %w", path, err)
+		}
+		if other, ok := files[v]; ok {
+			return nil, fmt.Errorf("-kubelet-files: %s and %s both say that they are %s, and a cluster has one kubelet of each version", other, path, v)
+		}
+		files[v] = path
+	}
+	return files, nil
+}
+
+// askPatience is for how long a kubelet may take to say its version.
+const askPatience = 20 * time.Second
+
+// askVersion runs a kubelet for the version that it will have as a node.
+func askVersion(path string) (string, error) {
+	if st, err := os.Stat(path); err != nil {
+		return "", err
+	} else if st.IsDir() {
+		return "", errors.New("it is a folder, not a kubelet")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("asking for its version: %w", err)
+	}
+	v, ok := strings.CutPrefix(strings.TrimSpace(string(out)), "Kubernetes ")
+	if _, err := reference.ParseKubelet(v); !ok || err != nil {
+		return "", fmt.Errorf("asked for its version it says %q, and not a line such as \"Kubernetes v1.37.2\"; is it a kubelet?", strings.TrimSpace(string(out)))
+	}
+	return v, nil
+}
+
+// withFiles adds the versions of the user's own kubelets to those of -kubelets.
+func withFiles(kubelets []string, files map[string]string) ([]string, error) {
+	for _, v := range slices.Sorted(maps.Keys(files)) {
+		if slices.Contains(kubelets, v) {
+			return nil, fmt.Errorf("-kubelet-files: %s is %s, which -kubelets names as well, and a cluster has one kubelet of each version", files[v], v)
+		}
+		kubelets = append(kubelets, v)
+	}
+	slices.SortFunc(kubelets, compareVersions)
+	return kubelets, nil
 }
 
 // compareVersions orders versions.
@@ -139,14 +199,14 @@ func columns(nodes []nodeInfo, want []string) ([]column, error) {
 // kubeletSource returns the path of a kubelet of a version.
 type kubeletSource func(ctx context.Context, version string) (path string, err error)
 
-// workers returns a worker for each kubelet. The image has one of its own. Those
-// that are missing are built, one after the other, as each has much in common with
-// the one before.
-func workers(ctx context.Context, kubelets []string, image nodeimage.Image, source kubeletSource) ([]cluster.Worker, error) {
+// workers returns a worker for each kubelet. The user may have given its file, and the
+// image has one of its own. Those that are missing are built, one after the other, as
+// each has much in common with the one before.
+func workers(ctx context.Context, kubelets []string, files map[string]string, image nodeimage.Image, source kubeletSource) ([]cluster.Worker, error) {
 	var out []cluster.Worker
 	for _, v := range kubelets {
-		w := cluster.Worker{Version: v}
-		if v != image.Version {
+		w := cluster.Worker{Version: v, Kubelet: files[v]}
+		if w.Kubelet == "" && v != image.Version {
 			path, err := source(ctx, v)
 			if err != nil {
 				return nil, fmt.Errorf("getting kubelet %s: %w", v, err)

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,16 +147,57 @@ func TestWorkers(t *testing.T) {
 		asked = append(asked, version)
 		return "/cache/" + version, nil
 	}
-	got, err := workers(t.Context(), []string{"v1.28.5", "v1.33.13", "v1.37.2"}, nodeimage.Image{Version: "v1.37.2"}, source)
+	got, err := workers(t.Context(), []string{"v1.28.5", "v1.31.14", "v1.33.13", "v1.37.2"}, map[string]string{"v1.31.14": "/own/kubelet"}, nodeimage.Image{Version: "v1.37.2"}, source)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, asked, []string{"v1.28.5", "v1.33.13"})
 	assert.DeepEqual(t, got, []cluster.Worker{
-		{Version: "v1.28.5", Kubelet: "/cache/v1.28.5"}, {Version: "v1.33.13", Kubelet: "/cache/v1.33.13"}, {Version: "v1.37.2"},
+		{Version: "v1.28.5", Kubelet: "/cache/v1.28.5"}, {Version: "v1.31.14", Kubelet: "/own/kubelet"}, {Version: "v1.33.13", Kubelet: "/cache/v1.33.13"}, {Version: "v1.37.2"},
 	})
-	_, err = workers(t.Context(), []string{"v1.28.5"}, nodeimage.Image{Version: "v1.37.2"}, func(context.Context, string) (string, error) {
+	got, err = workers(t.Context(), []string{"v1.37.2"}, map[string]string{"v1.37.2": "/own/kubelet"}, nodeimage.Image{Version: "v1.37.2"}, source)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, []cluster.Worker{{Version: "v1.37.2", Kubelet: "/own/kubelet"}}) // not that of the image
+	_, err = workers(t.Context(), []string{"v1.28.5"}, nil, nodeimage.Image{Version: "v1.37.2"}, func(context.Context, string) (string, error) {
 		return "", errors.New("no compiler")
 	})
 	assert.Error(t, err, "getting kubelet v1.28.5: no compiler")
+}
+
+// A kubelet says itself which version it is.
+func TestKubeletFiles(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, script string, mode os.FileMode) {
+		assert.NilError(t, os.WriteFile(filepath.Join(root, name), []byte("#!/bin/sh\n"+script+"\n"), mode))
+	}
+	write("kubelet", `test "$*" = --version && echo Kubernetes v1.38.0-alpha.1.123+a1b2c3d`, 0o755)
+	write("other", "echo Kubernetes v1.34.4", 0o755)
+	write("twin", "echo Kubernetes v1.34.4", 0o755)
+	write("text", "", 0o644)
+	write("server", "echo kubectl v1.34.4", 0o755)
+	write("fails", "echo no such flag >&2; exit 3", 0o755)
+	files, err := kubeletFiles(root, "kubelet,"+filepath.Join(root, "other"))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, files, map[string]string{"v1.38.0-alpha.1.123+a1b2c3d": filepath.Join(root, "kubelet"), "v1.34.4": filepath.Join(root, "other")})
+	all, err := withFiles([]string{"v1.37.2"}, files)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, all, []string{"v1.34.4", "v1.37.2", "v1.38.0-alpha.1.123+a1b2c3d"})
+	_, err = withFiles([]string{"v1.34.4"}, files)
+	assert.ErrorContains(t, err, "other is v1.34.4, which -kubelets names as well")
+	none, err := kubeletFiles(root, "")
+	assert.NilError(t, err)
+	all, err = withFiles(nil, none)
+	assert.Assert(t, err == nil && all == nil)
+	for list, want := range map[string]string{
+		"missing":    "missing: no such file",
+		".":          "it is a folder, not a kubelet",
+		"text":       "text: asking for its version: ",
+		"fails":      "fails: asking for its version: exit status 3",
+		"server":     `it says "kubectl v1.34.4", and not a line such as "Kubernetes v1.37.2"; is it a kubelet?`,
+		"other,twin": "both say that they are v1.34.4",
+	} {
+		_, err := kubeletFiles(root, list)
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, "-kubelet-files: ")
+	}
 }
 
 func TestGang(t *testing.T) {

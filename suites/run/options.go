@@ -24,6 +24,9 @@ type Options struct {
 	// cases are run on in one cluster. Kubernetes is then the version of its
 	// control plane.
 	Kubelets string
+	// KubeletFiles are kubelets of the user's own build, separated by commas, each for a
+	// worker of its own beside those of Kubelets.
+	KubeletFiles string
 	// RaiseInotify lets the run raise a limit of this machine that keeps it from
 	// having many nodes at once. It is put back at the end.
 	RaiseInotify bool
@@ -57,6 +60,7 @@ type Options struct {
 func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Kubernetes, "kubernetes", "", "`version` of the cluster to make; with -kubeconfig or -context, the version that its kubelets must have")
 	fs.StringVar(&o.Kubelets, "kubelets", "", "`versions` of kubelets, separated by commas: run every case on each of them, on a worker node of its own; -kubernetes is then the version of the control plane")
+	fs.StringVar(&o.KubeletFiles, "kubelet-files", "", "`files`, separated by commas: kubelets of your own build, statically linked, each on a worker node of its own, which say themselves which version they are")
 	fs.BoolVar(&o.RaiseInotify, "raise-inotify", false, "as root, raise fs.inotify.max_user_instances for the run where more nodes take it, and put it back")
 	fs.IntVar(&o.Repeat, "repeat", 1, "run every case `n` times")
 	fs.BoolVar(&o.Again, "again", true, "run a case that came out inconclusive once more; not with -repeat")
@@ -94,6 +98,9 @@ func (o *Options) check(t target) error {
 	}
 	if o.Kubelets != "" && o.Kubernetes != "" {
 		return errors.New("-kubernetes says which kubelets a cluster that exists must have, and -kubelets which of them to use: give one or the other")
+	}
+	if o.KubeletFiles != "" {
+		return errors.New("-kubelet-files are for nodes that are made, -kubeconfig and -context use those of a cluster that exists: give one or the other")
 	}
 	if o.RaiseInotify {
 		return errors.New("-raise-inotify is for nodes that are made, -kubeconfig and -context use those of a cluster that exists: give one or the other")

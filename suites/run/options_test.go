@@ -60,6 +60,7 @@ func TestCheck(t *testing.T) {
 		{"a kubelet that is none", []string{"-kubelets", "v1.28.5,old"}, target{}, "-kubelets"},
 		{"some kubelets of a cluster that exists", []string{"-kubelets", "v1.28.5"}, target{context: "other"}, ""},
 		{"some kubelets, and what all must be", []string{"-kubelets", "v1.28.5", "-kubernetes", "v1.28.5"}, target{context: "other"}, "-kubelets"},
+		{"kubelets of one's own for a cluster that exists", []string{"-kubelet-files", "kubelet"}, target{context: "other"}, "-kubelet-files"},
 		{"a limit raised for nobody", []string{"-raise-inotify"}, target{context: "other"}, "-raise-inotify"},
 		{"never", []string{"-repeat", "0"}, target{}, "-repeat"},
 		{"a missing kubeconfig", nil, target{kubeconfig: missing}, missing},

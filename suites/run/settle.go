@@ -230,7 +230,9 @@ func (s *Suite) announce(res Result, name string) {
 func (s *Suite) rerun(res Result) string {
 	group, name, _ := strings.Cut(res.Case, "/")
 	words := []string{"go", "test", "./suites", "-count=1", "-run", "Test" + title(group) + "/^" + name + "$"}
-	if s.options.Kubelets != "" {
+	if file := s.files[res.Kubelet]; file != "" {
+		words = append(words, "-kubelet-files="+s.shown(file))
+	} else if s.kubelets != nil {
 		words = append(words, "-kubelets="+res.Kubelet)
 	}
 	words = append(words, s.again...)

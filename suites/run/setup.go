@@ -260,7 +260,7 @@ func (s *Suite) material(ctx context.Context) (err error) {
 	if s.machine.image, err = s.nodeImage(ctx, s.machine.host); err != nil {
 		return err
 	}
-	made, err := workers(ctx, s.kubelets, s.machine.image, s.kubelet)
+	made, err := workers(ctx, s.kubelets, s.files, s.machine.image, s.kubelet)
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,9 @@ type Suite struct {
 	again     []string        // flags that a rerun needs
 	asked     int64           // how many cases the user wants to run at once; 0 if that was not said
 	kubelet   kubeletSource
-	kubelets  []string // those that are wanted; nil for what there is
-	several   bool     // kubelets
+	kubelets  []string          // those that are wanted; nil for what there is
+	files     map[string]string // the kubelets of the user's own build, by version
+	several   bool              // kubelets
 
 	// Known once there is a cluster; several, one after the other, where this
 	// machine has no room for all kubelets at once.
@@ -114,6 +115,12 @@ func (s *Suite) configure(cfg *envconf.Config) error {
 		return err
 	}
 	if s.kubelets, err = parseKubelets(s.options.Kubelets); err != nil {
+		return err
+	}
+	if s.files, err = kubeletFiles(s.root, s.options.KubeletFiles); err != nil {
+		return err
+	}
+	if s.kubelets, err = withFiles(s.kubelets, s.files); err != nil {
 		return err
 	}
 	s.several = len(s.kubelets) > 1
@@ -444,7 +451,7 @@ func lookup(name string) string {
 // notAgain are flags that a rerun of one case does not need: they say which cases
 // are run, on which kubelets, and how often.
 var notAgain = []string{
-	"cases", "artifacts", "list", "kubelets", "repeat",
+	"cases", "artifacts", "list", "kubelets", "kubelet-files", "repeat",
 	"labels", "skip-labels", "feature", "skip-features", "assess", "skip-assessment",
 }
 

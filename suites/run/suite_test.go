@@ -183,6 +183,17 @@ func TestNeed(t *testing.T) {
 	}
 }
 
+// TestRerunKubelet: a case is run again on the kubelet that it was run on.
+func TestRerunKubelet(t *testing.T) {
+	s := &Suite{root: "/here", kubelets: []string{"v1.34.4", "v1.37.2"}, files: map[string]string{"v1.34.4": "/here/build/kubelet"}}
+	for kubelet, want := range map[string]string{"v1.34.4": " -kubelet-files=build/kubelet", "v1.37.2": " -kubelets=v1.37.2"} {
+		got := s.rerun(Result{Case: "hooks/poststart-blocks", Kubelet: kubelet})
+		assert.Assert(t, strings.HasSuffix(got, want), got)
+	}
+	s.kubelets = nil
+	assert.Equal(t, s.rerun(Result{Case: "hooks/poststart-blocks", Kubelet: "v1.37.2"}), "go test ./suites -count=1 -run 'TestHooks/^poststart-blocks$'")
+}
+
 // TestRerunFlags: a rerun gets the flags that say where, and none that say what.
 func TestRerunFlags(t *testing.T) {
 	fs := flag.NewFlagSet("suites", flag.ContinueOnError)

@@ -84,6 +84,9 @@ func askVersion(path string) (string, error) {
 		return "", fmt.Errorf("asking for its version: %w", err)
 	}
 	v, ok := strings.CutPrefix(strings.TrimSpace(string(out)), "Kubernetes ")
+	if ok && strings.HasPrefix(v, "v0.0.0-") {
+		return "", fmt.Errorf("it was built without a version and says %q; link it with -ldflags '-X k8s.io/component-base/version.gitVersion=v1.37.2', or what it is", v)
+	}
 	if _, err := reference.ParseKubelet(v); !ok || err != nil {
 		return "", fmt.Errorf("asked for its version it says %q, and not a line such as \"Kubernetes v1.37.2\"; is it a kubelet?", strings.TrimSpace(string(out)))
 	}

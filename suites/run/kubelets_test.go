@@ -173,6 +173,7 @@ func TestKubeletFiles(t *testing.T) {
 	write("twin", "echo Kubernetes v1.34.4", 0o755)
 	write("text", "", 0o644)
 	write("server", "echo kubectl v1.34.4", 0o755)
+	write("bare", "echo 'Kubernetes v0.0.0-master+$Format:%H$'", 0o755)
 	write("fails", "echo no such flag >&2; exit 3", 0o755)
 	files, err := kubeletFiles(root, "kubelet,"+filepath.Join(root, "other"))
 	assert.NilError(t, err)
@@ -192,6 +193,7 @@ func TestKubeletFiles(t *testing.T) {
 		"text":       "text: asking for its version: ",
 		"fails":      "fails: asking for its version: exit status 3",
 		"server":     `it says "kubectl v1.34.4", and not a line such as "Kubernetes v1.37.2"; is it a kubelet?`,
+		"bare":       "it was built without a version and says \"v0.0.0-master+",
 		"other,twin": "both say that they are v1.34.4",
 	} {
 		_, err := kubeletFiles(root, list)

@@ -210,8 +210,8 @@ func (r *reading) stoppedWithin(s *state, i, n int, most time.Duration) bool {
 			return false // or it was stopped for that
 		}
 	case byHook:
-		if x.hookEnd == 0 {
-			return false
+		if x.hookEnd == 0 || r.cutOff(s.c[i].killed.obs, n) {
+			return false // or another kubelet has stopped it for another reason
 		}
 		end = r.written(int(x.hookEnd) - 1).Add(least)
 	default:

@@ -233,7 +233,7 @@ func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded, o
 	w := &h.rows[rowOf(a)]
 	if w.run != x.run {
 		old, died := h.at(w.run), max(x.run-w.run, 1) // of each one more may have failed
-		if stopped := old.term != 0 || old.preStop != 0; stopped && !other && a != trace.ReadinessProbe && w.n >= spec.probe(a).failures {
+		if stopped := old.term != 0 || old.preStop != 0; stopped && !other && !old.otherFailed(spec, a) && a != trace.ReadinessProbe && w.n >= spec.probe(a).failures {
 			w.n, died = 0, died-1
 		}
 		w.n += died
@@ -246,6 +246,17 @@ func (h *history) count(spec *spec, x *seen, a trace.Actor, failed, succeeded, o
 	} else if succeeded {
 		w.n = 0
 	}
+}
+
+// otherFailed reports whether the other of the two probes that have a container stopped may have had
+// this instance stopped.
+func (x *seen) otherFailed(spec *spec, a trace.Actor) bool {
+	other := trace.LivenessProbe
+	if a == other {
+		other = trace.StartupProbe
+	}
+	p := spec.probe(other)
+	return p.declared && (p.network || x.failures[rowOf(other)]+1 >= p.failures)
 }
 
 // show takes a shown status into the history.

@@ -24,7 +24,7 @@ import (
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s,
 // "startup=http" is a startup probe over the network,
-// "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3"
+// "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3" and "grace=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
 // "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
 // A trace section has one entry a line:
@@ -116,6 +116,13 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 			c.ReadinessProbe.InitialDelaySeconds = number(value)
 		case "successes":
 			c.ReadinessProbe.SuccessThreshold = number(value)
+		case "grace":
+			grace := int64(number(value))
+			for _, p := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe} {
+				if p != nil {
+					p.TerminationGracePeriodSeconds = &grace
+				}
+			}
 		case "failures":
 			for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
 				if p != nil {

@@ -374,6 +374,10 @@ func (r *reading) endSync(s state, n int, rule string) ([]state, *denial) {
 		if more, _ := r.initialize(s.clone(), r.p.inits, n); more != nil {
 			t := more[0]
 			for j := r.p.inits; j < r.p.inits+r.p.regulars; j++ {
+				if c := &t.c[j]; r.onlyCreated(c, j) {
+					c.late = true
+					continue
+				}
 				t.c[j].late = t.c[j].late || t.c[j].fresh
 				r.settle(&t, j, n, rule)
 			}
@@ -382,6 +386,12 @@ func (r *reading) endSync(s state, n int, rule string) ([]state, *denial) {
 		}
 	}
 	return states, d
+}
+
+// onlyCreated reports whether nothing but an Event shows the newest instance of container j, which its
+// kubelet may have created and not come to start.
+func (r *reading) onlyCreated(c *instance, j int) bool {
+	return !c.fresh && r.h[j].at(c.run).first == 0 && r.h[j].stage == created && r.h[j].shownRun < c.run
 }
 
 // instanceDone forces the end of the sync that started the newest instance of

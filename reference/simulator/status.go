@@ -353,7 +353,10 @@ func (k *kubelet) isReady(c int, i *instance) bool {
 	}
 	if b := k.workers[workerKey{c, trace.ReadinessProbe}]; b != nil {
 		b.trigger = true
-		return false
+		// In a Pod that was ready what outlived the kubelet before stays so until it is probed
+		// (pkg/kubelet/prober/prober_manager.go, setReadyStateOnKubeletRestart).
+		st := corev1.ContainerStatus{ContainerID: i.id, State: found(i)}
+		return !known && k.wasThere(c, &st) && conditionIs(k.before(), corev1.PodReady)
 	}
 	old := k.previous(c)
 	return !known && old != nil && old.ContainerID == i.id && old.Ready

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/podorder/podorder/reference"
@@ -162,7 +163,9 @@ func (l life) cut() (life, error) {
 
 // save writes the life as the stored traces are kept.
 func (l life) save(dir string) error {
-	pod, err := yaml.Marshal(l.pod.Manifest())
+	manifest := l.pod.Manifest()
+	manifest.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	pod, err := yaml.Marshal(manifest)
 	if err != nil {
 		return fmt.Errorf("write the Pod of a life: %w", err)
 	}

@@ -1,13 +1,18 @@
 package simulator_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // replay makes the given choices one after the other, and behind the last of them always
@@ -73,6 +78,27 @@ func shorten(choices []int, deadline time.Time, try func([]int) (size int, ok bo
 				}
 			}
 		}
+	}
+}
+
+// What is saved of a life is judged as the life was.
+func TestSavedLife(t *testing.T) {
+	for n := range uint64(20) {
+		l, err := live(odd(n))
+		assert.NilError(t, err)
+		dir := filepath.Join(t.TempDir(), "life")
+		assert.NilError(t, l.save(dir))
+		manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
+		assert.NilError(t, err)
+		pod, err := reference.ParsePod(manifest)
+		assert.NilError(t, err)
+		f, err := os.Open(filepath.Join(dir, "trace.jsonl"))
+		assert.NilError(t, err)
+		tr, err := trace.Read(f)
+		assert.NilError(t, errors.Join(err, f.Close()))
+		k, err := reference.ParseKubelet(tr.Header.Kubelet)
+		assert.NilError(t, err)
+		assert.Equal(t, reference.Check(k, pod, tr).Text(), l.v.Text())
 	}
 }
 

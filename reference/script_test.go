@@ -230,7 +230,7 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 // (ready, notstarted, run1, code9, id5 for its container ID, at5 for a start or an end at second 5, ended5 for
 // the end of the instance before, redefined
 // for another image, or the reason of a wait or of an end), and conditions that differ from the ones that fit.
-// "deleting" and "gone" set a deletion.
+// "deleting" and "gone" set a deletion, and "evicted" is why the Pod has failed.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
 	t.Helper()
 	kind, pod := trace.Modified, of.DeepCopy()
@@ -243,6 +243,8 @@ func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *core
 		switch {
 		case w == "deleting":
 			pod.DeletionTimestamp = &metav1.Time{Time: epoch}
+		case w == "evicted":
+			pod.Status.Reason = "Evicted"
 		case w == "gone":
 			kind = trace.Deleted
 			pod.DeletionTimestamp = &metav1.Time{Time: epoch}

@@ -14,7 +14,9 @@ import (
 func (r *reading) onPod(s state, n int) ([]state, *denial) {
 	pod := r.ob(n).entry.Pod
 	st := &pod.Status
-	if isFinal(r.phase) && st.Phase != r.phase {
+	// Who ends a Pod that has just come to its end by itself may not know that yet.
+	ended := r.ev.endsAnyTime && st.Phase == corev1.PodFailed
+	if isFinal(r.phase) && st.Phase != r.phase && !ended {
 		return nil, because(deny(rulePhase, cause{r.shownAt, rulePhase}), "status.phase is %s behind %s, which is final", st.Phase, r.phase)
 	}
 	if len(st.ContainerStatuses) == 0 {

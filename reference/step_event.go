@@ -116,7 +116,7 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	switch {
 	case !c.fresh, s.ending.known():
 	case h.shownRun >= 0: // it comes late
-	case at >= created:
+	case at >= created && !(at == created && r.ev.c[i].startFailed): // one that could not be started was created
 		return r.start(s, i, 0, n)
 	case r.p.isRegular(i) && !c.late && !s.synced.known():
 		return r.reach(s.clone(), i, n)

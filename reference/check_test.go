@@ -162,7 +162,7 @@ func TestRecordedSilentInstance(t *testing.T) {
 	}
 }
 
-// Made by the simulator: all containers are restarted, several times a second, and an
+// Made by package kubelet: all containers are restarted, several times a second, and an
 // instance of each is silent. Which one, no single line shows, and there are
 // more places where it may have been than are needed. What an instance writes
 // after the next one has begun is refused all the same.
@@ -182,7 +182,7 @@ func TestSilentInstanceOfManyRestarts(t *testing.T) {
 	}
 }
 
-// Made by the simulator: a container could not be started, and the next instance of
+// Made by package kubelet: a container could not be started, and the next instance of
 // it is the first that writes; or one that could not be started was removed, with its
 // ID, since another container asks for the restart of all.
 func TestInstanceNotStarted(t *testing.T) {
@@ -208,7 +208,7 @@ func TestInstanceNotStarted(t *testing.T) {
 	}
 }
 
-// Made by the simulator: a container was stopped without a line since its hook failed,
+// Made by package kubelet: a container was stopped without a line since its hook failed,
 // and nothing but Events shows that there were two instances: the second one of such a stop, or
 // one of a start behind it. Where it was stopped only later, there was one.
 func TestInstanceShownByEvents(t *testing.T) {
@@ -232,7 +232,7 @@ func TestInstanceShownByEvents(t *testing.T) {
 	}
 }
 
-// Made by the simulator: a container whose hook had failed is started again by the
+// Made by package kubelet: a container whose hook had failed is started again by the
 // second sync, before the one behind it. That a liveness probe has it stopped later is no part of
 // this start, and may come behind that of the other; where its hook fails once more, that is.
 func TestKilledBehindTheStartOfTheNext(t *testing.T) {
@@ -256,7 +256,7 @@ func TestKilledBehindTheStartOfTheNext(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(v.Log, "container1#1 / pre stop hook: end 0"), v.Text())
 }
 
-// Made by the simulator: each trace passes because of one of its entries, and is refused
+// Made by package kubelet: each trace passes because of one of its entries, and is refused
 // without it.
 func TestWithoutItsCause(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -393,7 +393,7 @@ func TestNodeStoodStill(t *testing.T) {
 	}
 }
 
-// Made by the simulator: two instances of an init container ended in one second, and one
+// Made by package kubelet: two instances of an init container ended in one second, and one
 // update shows both ends. That the first one failed is the reason for the second.
 func TestLastStateTells(t *testing.T) {
 	pod, tr, k := stored(t, filepath.Join("testdata", "last-state"), "trace.jsonl")

@@ -11,43 +11,43 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
-	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/kubelet"
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// For Pods small enough the judge is compared with the simulator's explorer,
+// For Pods small enough the judge is compared with the explorer of package kubelet,
 // which shares no code with it: every log that the explorer can make is
 // accepted, and every log that leaves them by one line is refused. So it is for
 // every way to change a legal log by swapping, dropping or repeating a line: the
 // result is either another of these logs, or it leaves them at some line.
 func TestAcceptsExactlyWhatCanHappen(t *testing.T) {
 	never, always := corev1.RestartPolicyNever, corev1.RestartPolicyAlways
-	all := simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true, Silent: true}
-	exit := func(containers []simulator.Container) []simulator.Container {
+	all := kubelet.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true, Silent: true}
+	exit := func(containers []kubelet.Container) []kubelet.Container {
 		for i := range containers {
 			containers[i].Exits = true
 		}
 		return containers
 	}
-	pod := func(policy corev1.RestartPolicy, containers ...simulator.Container) simulator.Pod {
-		return simulator.Pod{Policy: policy, Grace: 30, Containers: exit(containers)}
+	pod := func(policy corev1.RestartPolicy, containers ...kubelet.Container) kubelet.Pod {
+		return kubelet.Pod{Policy: policy, Grace: 30, Containers: exit(containers)}
 	}
-	a, b := simulator.Container{Name: "a"}, simulator.Container{Name: "b"}
-	hook := simulator.Container{Name: "a", PostStart: simulator.Exec}
-	second := simulator.Container{Name: "b", PostStart: simulator.Exec}
-	probed := simulator.Container{Name: "b", Readiness: &simulator.Probe{}}
-	started := simulator.Container{Name: "b", Startup: &simulator.Probe{}, Liveness: &simulator.Probe{}}
-	stopped := simulator.Container{Name: "a", PreStop: simulator.Exec}
-	exits := simulator.Container{Name: "a", Exits: true}
-	setup, proxy := simulator.Container{Name: "init"}, simulator.Container{Name: "proxy", Sidecar: true}
-	proxyHook := simulator.Container{Name: "proxy", Sidecar: true, PostStart: simulator.Exec}
-	with := func(p simulator.Pod, init ...simulator.Container) simulator.Pod {
+	a, b := kubelet.Container{Name: "a"}, kubelet.Container{Name: "b"}
+	hook := kubelet.Container{Name: "a", PostStart: kubelet.Exec}
+	second := kubelet.Container{Name: "b", PostStart: kubelet.Exec}
+	probed := kubelet.Container{Name: "b", Readiness: &kubelet.Probe{}}
+	started := kubelet.Container{Name: "b", Startup: &kubelet.Probe{}, Liveness: &kubelet.Probe{}}
+	stopped := kubelet.Container{Name: "a", PreStop: kubelet.Exec}
+	exits := kubelet.Container{Name: "a", Exits: true}
+	setup, proxy := kubelet.Container{Name: "init"}, kubelet.Container{Name: "proxy", Sidecar: true}
+	proxyHook := kubelet.Container{Name: "proxy", Sidecar: true, PostStart: kubelet.Exec}
+	with := func(p kubelet.Pod, init ...kubelet.Container) kubelet.Pod {
 		p.Init = exit(init)
 		return p
 	}
 	for _, tt := range []struct {
 		name  string
-		pod   simulator.Pod
+		pod   kubelet.Pod
 		limit int
 	}{
 		{"two containers", pod(never, a, b), 6},
@@ -68,7 +68,7 @@ func TestAcceptsExactlyWhatCanHappen(t *testing.T) {
 			k, err := reference.ParseKubelet("v1.37.2")
 			assert.NilError(t, err)
 			c := comparison{t: t, k: k, pod: tt.pod.Manifest(), limit: tt.limit, alphabet: alphabetOf(tt.pod)}
-			c.walk(nil, simulator.Explore(tt.pod, all))
+			c.walk(nil, kubelet.Explore(tt.pod, all))
 			t.Logf("%d logs accepted, %d refused", c.accepted, c.refused)
 			assert.Assert(t, c.accepted > 8 && c.refused > 8)
 		})
@@ -76,7 +76,7 @@ func TestAcceptsExactlyWhatCanHappen(t *testing.T) {
 }
 
 // alphabetOf lists the lines that the processes of a tiny Pod write.
-func alphabetOf(p simulator.Pod) []string {
+func alphabetOf(p kubelet.Pod) []string {
 	var lines []string
 	for _, c := range slices.Concat(p.Init, p.Containers) {
 		for run := range 2 {
@@ -94,8 +94,8 @@ func alphabetOf(p simulator.Pod) []string {
 					add(actor, "end 1")
 				}
 			}
-			ends(trace.PostStart, c.PostStart != simulator.None, c.HookFails, "begin")
-			ends(trace.PreStop, c.PreStop != simulator.None, c.HookFails, "begin")
+			ends(trace.PostStart, c.PostStart != kubelet.None, c.HookFails, "begin")
+			ends(trace.PreStop, c.PreStop != kubelet.None, c.HookFails, "begin")
 			ends(trace.StartupProbe, c.Startup != nil, c.StartupFails)
 			ends(trace.ReadinessProbe, c.Readiness != nil, false)
 			ends(trace.LivenessProbe, c.Liveness != nil, c.LivenessFails)
@@ -115,7 +115,7 @@ type comparison struct {
 	accepted, refused int
 }
 
-func (c *comparison) walk(log []string, set *simulator.Set) {
+func (c *comparison) walk(log []string, set *kubelet.Set) {
 	if len(log) == 0 {
 		c.accepted++
 	}
@@ -126,7 +126,7 @@ func (c *comparison) walk(log []string, set *simulator.Set) {
 
 // next judges the log with every line behind it, and goes on with those that can
 // come there.
-func (c *comparison) next(log []string, set *simulator.Set, on func([]string, *simulator.Set)) {
+func (c *comparison) next(log []string, set *kubelet.Set, on func([]string, *kubelet.Set)) {
 	for _, line := range c.alphabet {
 		next := append(slices.Clip(log), line)
 		after := set.After(line)

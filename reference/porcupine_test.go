@@ -13,16 +13,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
-	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/kubelet"
 	"github.com/podorder/podorder/reference/trace"
 )
 
 // porcupine decides whether a history fits a nondeterministic model, whatever
-// the model is. Here it gets the untimed kubelet of the simulator, every hidden
+// the model is. Here it gets the untimed kubelet of package kubelet, every hidden
 // step spelled out; each line of a log is an operation that ends before the next
 // one begins.
-func kubeletModel(p simulator.Pod, o simulator.Options) porcupine.Model {
-	states := func(of []simulator.Situation) []any {
+func kubeletModel(p kubelet.Pod, o kubelet.Options) porcupine.Model {
+	states := func(of []kubelet.Situation) []any {
 		var all []any
 		for _, s := range of {
 			all = append(all, s)
@@ -30,8 +30,8 @@ func kubeletModel(p simulator.Pod, o simulator.Options) porcupine.Model {
 		return all
 	}
 	m := porcupine.NondeterministicModel{
-		Init:  func() []any { return states(simulator.Explore(p, o).Situations()) },
-		Step:  func(state, line, _ any) []any { return states(state.(simulator.Situation).After(line.(string))) },
+		Init:  func() []any { return states(kubelet.Explore(p, o).Situations()) },
+		Step:  func(state, line, _ any) []any { return states(state.(kubelet.Situation).After(line.(string))) },
 		Equal: func(a, b any) bool { return a == b },
 	}
 	return m.ToModel()
@@ -47,13 +47,13 @@ func operations(log []string) []porcupine.Operation {
 
 // histories are logs of a small Pod: legal ones, and the same with a last line
 // that cannot come there.
-func histories(p simulator.Pod, o simulator.Options, n, lines int) [][]string {
+func histories(p kubelet.Pod, o kubelet.Options, n, lines int) [][]string {
 	random := rand.New(rand.NewPCG(1, 2))
 	alphabet := alphabetOf(p)
 	var all [][]string
 	for len(all) < n {
 		var log []string
-		set := simulator.Explore(p, o)
+		set := kubelet.Explore(p, o)
 		for len(log) < lines {
 			next := set.Lines()
 			if len(next) == 0 {
@@ -75,23 +75,23 @@ func histories(p simulator.Pod, o simulator.Options, n, lines int) [][]string {
 
 // restartedPod is a Pod of one or two containers that are restarted and probed, oncePod one
 // of containers that run once; both have postStart hooks.
-func restartedPod(containers int) simulator.Pod {
-	return simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []simulator.Container{
+func restartedPod(containers int) kubelet.Pod {
+	return kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []kubelet.Container{
 		{
-			Name: "a", PostStart: simulator.Exec, PreStop: simulator.Exec, Exits: true,
-			Readiness: &simulator.Probe{}, Liveness: &simulator.Probe{Failures: 1},
+			Name: "a", PostStart: kubelet.Exec, PreStop: kubelet.Exec, Exits: true,
+			Readiness: &kubelet.Probe{}, Liveness: &kubelet.Probe{Failures: 1},
 		},
-		{Name: "b", PostStart: simulator.Exec, Exits: true, Readiness: &simulator.Probe{}},
+		{Name: "b", PostStart: kubelet.Exec, Exits: true, Readiness: &kubelet.Probe{}},
 	}[:containers]}
 }
 
-func oncePod(containers int) simulator.Pod {
-	return simulator.Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: []simulator.Container{
-		{Name: "a", PostStart: simulator.Exec, Exits: true}, {Name: "b", PostStart: simulator.Exec, Exits: true}, {Name: "c", PostStart: simulator.Exec, Exits: true},
+func oncePod(containers int) kubelet.Pod {
+	return kubelet.Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: []kubelet.Container{
+		{Name: "a", PostStart: kubelet.Exec, Exits: true}, {Name: "b", PostStart: kubelet.Exec, Exits: true}, {Name: "c", PostStart: kubelet.Exec, Exits: true},
 	}[:containers]}
 }
 
-var porcupineOptions = simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
+var porcupineOptions = kubelet.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
 
 func timed(log []string) *trace.Trace {
 	tr := &trace.Trace{Header: trace.Header{Kubelet: "v1.37.2"}, LogOnly: true}
@@ -104,7 +104,7 @@ func timed(log []string) *trace.Trace {
 
 func TestSameVerdictsAsPorcupine(t *testing.T) {
 	for name, tc := range map[string]struct {
-		pod              simulator.Pod
+		pod              kubelet.Pod
 		histories, lines int
 	}{
 		"1 container restarted": {restartedPod(1), 60, 8}, "2 containers restarted": {restartedPod(2), 20, 4},
@@ -135,7 +135,7 @@ func TestSameVerdictsAsPorcupine(t *testing.T) {
 func BenchmarkPorcupine(b *testing.B) {
 	for _, bc := range []struct {
 		name  string
-		pod   simulator.Pod
+		pod   kubelet.Pod
 		lines int
 	}{
 		{"restarted=1", restartedPod(1), 6}, {"restarted=1", restartedPod(1), 10}, {"restarted=2", restartedPod(2), 6},
@@ -147,7 +147,7 @@ func BenchmarkPorcupine(b *testing.B) {
 	}
 }
 
-func comparePorcupine(b *testing.B, p simulator.Pod, o simulator.Options, all [][]string) {
+func comparePorcupine(b *testing.B, p kubelet.Pod, o kubelet.Options, all [][]string) {
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(b, err)
 	model, pod := kubeletModel(p, o), p.Manifest()

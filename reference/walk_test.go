@@ -10,33 +10,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
-	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/kubelet"
 )
 
 // restarted are Pods of several containers that end and are started again. They
 // are written in short: "a hook readiness, b hook" are two regular containers, and
 // "sidecar x, b" has a sidecar. A word that ends in ! is a hook or a probe that
 // may fail, and then has the container stopped.
-func restarted(policy corev1.RestartPolicy, text string) simulator.Pod {
-	p := simulator.Pod{Policy: policy, Grace: 30}
+func restarted(policy corev1.RestartPolicy, text string) kubelet.Pod {
+	p := kubelet.Pod{Policy: policy, Grace: 30}
 	for one := range strings.SplitSeq(text, ", ") {
 		f := strings.Fields(one)
 		role := ""
 		if f[0] == "sidecar" || f[0] == "init" {
 			role, f = f[0], f[1:]
 		}
-		c := simulator.Container{Name: f[0], Exits: true, Sidecar: role == "sidecar"}
+		c := kubelet.Container{Name: f[0], Exits: true, Sidecar: role == "sidecar"}
 		for _, has := range f[1:] {
 			name, fails := strings.CutSuffix(has, "!")
-			probe := &simulator.Probe{}
+			probe := &kubelet.Probe{}
 			if fails {
 				probe.Failures = 1
 			}
 			switch name {
 			case "hook":
-				c.PostStart, c.HookFails = simulator.Exec, fails
+				c.PostStart, c.HookFails = kubelet.Exec, fails
 			case "preStop":
-				c.PreStop = simulator.Exec
+				c.PreStop = kubelet.Exec
 			case "readiness":
 				c.Readiness = probe
 			case "startup":
@@ -58,7 +58,7 @@ func restarted(policy corev1.RestartPolicy, text string) simulator.Pod {
 
 // anything is what may happen to these Pods. Every instance has taken its number: a
 // log alone, which cannot show one that wrote nothing, is read as if it had.
-var anything = simulator.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
+var anything = kubelet.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
 
 // From some way into the life of a Pod all that may follow is tried: its containers
 // are started again, wait for the hooks of each other, and are stopped.
@@ -106,10 +106,10 @@ func TestAcceptsExactlyWhatCanFollow(t *testing.T) {
 }
 
 // compare begins a comparison of what may happen to a Pod.
-func compare(t *testing.T, p simulator.Pod, limit int) (*comparison, *simulator.Set) {
+func compare(t *testing.T, p kubelet.Pod, limit int) (*comparison, *kubelet.Set) {
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(t, err)
-	return &comparison{t: t, k: k, pod: p.Manifest(), limit: limit, alphabet: alphabetOf(p)}, simulator.Explore(p, anything)
+	return &comparison{t: t, k: k, pod: p.Manifest(), limit: limit, alphabet: alphabetOf(p)}, kubelet.Explore(p, anything)
 }
 
 // line finds a line of the alphabet by its short form: the container and its run,
@@ -177,7 +177,7 @@ func TestAgreesOnLongerLives(t *testing.T) {
 				c, set := compare(t, p, lines)
 				var log []string
 				for len(log) < lines {
-					c.next(log, set, func([]string, *simulator.Set) {})
+					c.next(log, set, func([]string, *kubelet.Set) {})
 					next := set.Lines()
 					if len(next) == 0 {
 						break

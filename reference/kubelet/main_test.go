@@ -1,4 +1,4 @@
-package simulator_test
+package kubelet_test
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package simulator_test
+package kubelet_test
 
 import (
 	"bytes"
@@ -10,31 +10,31 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/podorder/podorder/reference"
-	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/kubelet"
 	"github.com/podorder/podorder/reference/trace"
 )
 
 // regularPod draws a Pod of regular containers with exec hooks and probes.
-func regularPod(t *rapid.T) simulator.Pod {
+func regularPod(t *rapid.T) kubelet.Pod {
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
-	hook := func(name string) simulator.Handler {
+	hook := func(name string) kubelet.Handler {
 		if flag(name) {
-			return simulator.Exec
+			return kubelet.Exec
 		}
-		return simulator.None
+		return kubelet.None
 	}
-	probe := func(name string) *simulator.Probe {
+	probe := func(name string) *kubelet.Probe {
 		if flag(name) {
-			return &simulator.Probe{}
+			return &kubelet.Probe{}
 		}
 		return nil
 	}
-	p := simulator.Pod{
+	p := kubelet.Pod{
 		Policy: rapid.SampledFrom([]corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}).Draw(t, "policy"),
 		Grace:  rapid.IntRange(2, 4).Draw(t, "grace"),
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "containers") {
-		c := simulator.Container{
+		c := kubelet.Container{
 			Name: fmt.Sprintf("container%d", i+1), PostStart: hook("postStart"), PreStop: hook("preStop"),
 			Startup: probe("startup"), Readiness: probe("readiness"), Liveness: probe("liveness"),
 			HookFails: flag("hook fails"), LivenessFails: flag("liveness fails"), Exits: flag("exits"), Deaf: flag("deaf"),
@@ -44,14 +44,14 @@ func regularPod(t *rapid.T) simulator.Pod {
 	return p
 }
 
-func choices(t *rapid.T) simulator.Chooser {
+func choices(t *rapid.T) kubelet.Chooser {
 	return func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
 }
 
 // simulate draws a Pod, a kubelet and a run of it.
 func simulate(t *rapid.T) (*corev1.Pod, reference.Kubelet, *trace.Trace) {
 	p := regularPod(t)
-	tr := simulator.Run(p, rapid.SampledFrom(simulator.Versions()).Draw(t, "version"), choices(t))
+	tr := kubelet.Run(p, rapid.SampledFrom(kubelet.Versions()).Draw(t, "version"), choices(t))
 	k, err := reference.ParseKubelet(tr.Header.Kubelet)
 	assert.NilError(t, err)
 	return p.Manifest(), k, tr
@@ -94,9 +94,9 @@ func TestEveryRunIsAccepted(t *testing.T) {
 // So it does for Pods of every kind, whatever befalls them.
 func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		version := rapid.SampledFrom(simulator.Versions()).Draw(t, "version")
-		p := simulator.Draw(version, choices(t))
-		tr := simulator.Run(p, version, choices(t))
+		version := rapid.SampledFrom(kubelet.Versions()).Draw(t, "version")
+		p := kubelet.Draw(version, choices(t))
+		tr := kubelet.Run(p, version, choices(t))
 		k, err := reference.ParseKubelet(version)
 		assert.NilError(t, err)
 		v := reference.Check(k, p.Manifest(), tr)
@@ -133,7 +133,7 @@ func TestHookInBackgroundIsRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := regularPod(t)
 		p.Faults.HookInBackground = true
-		tr := simulator.Run(p, "v1.37.2", choices(t))
+		tr := kubelet.Run(p, "v1.37.2", choices(t))
 		order := map[string]int{}
 		for i, c := range p.Containers {
 			order[c.Name] = i
@@ -169,13 +169,13 @@ func TestHookInBackgroundIsRefused(t *testing.T) {
 func TestSleeplessHookIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, rule string
-		containers []simulator.Container
+		containers []kubelet.Container
 	}{
-		{"postStart", "hooks/poststart-blocks-next", []simulator.Container{{Name: "container1", PostStart: simulator.Sleep, Seconds: 6}, {Name: "container2"}}},
-		{"preStop", "terminate/prestop-before-term", []simulator.Container{{Name: "container1", PreStop: simulator.Sleep, Seconds: 6}}},
+		{"postStart", "hooks/poststart-blocks-next", []kubelet.Container{{Name: "container1", PostStart: kubelet.Sleep, Seconds: 6}, {Name: "container2"}}},
+		{"preStop", "terminate/prestop-before-term", []kubelet.Container{{Name: "container1", PreStop: kubelet.Sleep, Seconds: 6}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			refusedFor(t, simulator.Pod{Policy: corev1.RestartPolicyAlways, Grace: 8, Seconds: 20, Containers: tt.containers, Faults: simulator.Faults{Sleepless: true}}, tt.rule)
+			refusedFor(t, kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 8, Seconds: 20, Containers: tt.containers, Faults: kubelet.Faults{Sleepless: true}}, tt.rule)
 		})
 	}
 }
@@ -184,17 +184,17 @@ func TestSleeplessHookIsRefused(t *testing.T) {
 // should is found out, as is one that starts two containers again in the wrong
 // order. Neither shows in every run.
 func TestFaultsOfRestartsAreRefused(t *testing.T) {
-	probe := &simulator.Probe{Failures: 3}
+	probe := &kubelet.Probe{Failures: 3}
 	for _, tt := range []struct {
 		name, rule string
-		pod        simulator.Pod
+		pod        kubelet.Pod
 	}{
-		{"after one failure", "terminate/cause", simulator.Pod{
-			Containers: []simulator.Container{{Name: "container1", Liveness: probe, LivenessFails: true}}, Faults: simulator.Faults{Impatient: true},
+		{"after one failure", "terminate/cause", kubelet.Pod{
+			Containers: []kubelet.Container{{Name: "container1", Liveness: probe, LivenessFails: true}}, Faults: kubelet.Faults{Impatient: true},
 		}},
-		{"backwards", "start/listed-order", simulator.Pod{
-			Containers: []simulator.Container{{Name: "container1", PostStart: simulator.Exec, Exits: true}, {Name: "container2", Exits: true}},
-			Faults:     simulator.Faults{RestartsBackwards: true},
+		{"backwards", "start/listed-order", kubelet.Pod{
+			Containers: []kubelet.Container{{Name: "container1", PostStart: kubelet.Exec, Exits: true}, {Name: "container2", Exits: true}},
+			Faults:     kubelet.Faults{RestartsBackwards: true},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -205,11 +205,11 @@ func TestFaultsOfRestartsAreRefused(t *testing.T) {
 }
 
 // refusedFor fails unless some of the runs of a Pod are refused for a rule.
-func refusedFor(t *testing.T, p simulator.Pod, rule string) {
+func refusedFor(t *testing.T, p kubelet.Pod, rule string) {
 	t.Helper()
 	refused := 0
 	rapid.Check(t, func(t *rapid.T) {
-		tr := simulator.Run(p, "v1.37.2", choices(t))
+		tr := kubelet.Run(p, "v1.37.2", choices(t))
 		k, err := reference.ParseKubelet(tr.Header.Kubelet)
 		assert.NilError(t, err)
 		if v := reference.Check(k, p.Manifest(), tr); v.Outcome == reference.Violation && v.Rule == rule {

@@ -1,4 +1,4 @@
-package simulator
+package kubelet
 
 import (
 	"encoding/binary"
@@ -107,7 +107,7 @@ type Set struct {
 func Explore(p Pod, o Options) *Set {
 	x := &explorer{pod: p, all: p.all(), o: o}
 	if len(x.all) > most {
-		panic(fmt.Sprintf("simulator: %d containers are too many to try everything; at most %d", len(x.all), most))
+		panic(fmt.Sprintf("kubelet: %d containers are too many to try everything; at most %d", len(x.all), most))
 	}
 	if x.o.Version == "" {
 		x.o.Version = "v1.37.2"

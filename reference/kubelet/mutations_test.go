@@ -1,4 +1,4 @@
-package simulator
+package kubelet
 
 import (
 	"maps"
@@ -176,7 +176,7 @@ func which(m *trace.Trace, kind func(e *trace.Entry) bool) []int {
 	return at
 }
 
-// linesOf reads the lines in these places, which the simulator wrote.
+// linesOf reads the lines in these places, which the kubelet wrote.
 func linesOf(m *trace.Trace, at []int) []trace.Line {
 	lines := make([]trace.Line, len(at))
 	for i, n := range at {

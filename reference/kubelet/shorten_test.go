@@ -1,4 +1,4 @@
-package simulator_test
+package kubelet_test
 
 import (
 	"errors"
@@ -11,13 +11,13 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/podorder/podorder/reference"
-	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/kubelet"
 	"github.com/podorder/podorder/reference/trace"
 )
 
 // replay makes the given choices one after the other, and behind the last of them always
 // the first that there is.
-func replay(choices []int) simulator.Chooser {
+func replay(choices []int) kubelet.Chooser {
 	return func(n int) int {
 		if len(choices) == 0 {
 			return 0

@@ -1,4 +1,4 @@
-package simulator
+package kubelet
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 // These properties hold for every trace of a correct kubelet by the rules
 // alone. They are checked on the traces themselves, without the model, so that
-// the simulator can be trusted before it judges.
+// the kubelet can be trusted before it judges.
 
 // story is a trace taken apart.
 type story struct {

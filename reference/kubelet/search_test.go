@@ -1,4 +1,4 @@
-package simulator_test
+package kubelet_test
 
 import (
 	"flag"
@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/podorder/podorder/reference"
-	"github.com/podorder/podorder/reference/simulator"
+	"github.com/podorder/podorder/reference/kubelet"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -35,7 +35,7 @@ const progress = 50_000
 
 // odd makes choices of which some, or many, are the first or the last that there is:
 // where everything comes at once, and nothing is spared, models are wrong sooner.
-func odd(life uint64) simulator.Chooser {
+func odd(life uint64) kubelet.Chooser {
 	r := rand.New(rand.NewPCG(life, *family))
 	oddly := 3 * *oddity * r.IntN(4)
 	return func(n int) int {
@@ -55,25 +55,25 @@ func odd(life uint64) simulator.Chooser {
 
 // life is a run of a Pod that somebody made all choices for.
 type life struct {
-	pod   simulator.Pod
+	pod   kubelet.Pod
 	trace *trace.Trace
 	v     reference.Verdict
 }
 
-func live(choose simulator.Chooser) (life, error) {
-	versions := simulator.Versions()
+func live(choose kubelet.Chooser) (life, error) {
+	versions := kubelet.Versions()
 	version := versions[choose(len(versions))]
 	k, err := reference.ParseKubelet(version)
 	if err != nil {
 		return life{}, err
 	}
-	p := simulator.Draw(version, choose)
-	tr := simulator.Run(p, version, choose)
+	p := kubelet.Draw(version, choose)
+	tr := kubelet.Run(p, version, choose)
 	return life{p, tr, reference.Check(k, p.Manifest(), tr)}, nil
 }
 
 // TestOddLivesAreAccepted is for searching long, on all processors. What it finds is made
-// shorter, and can be saved. Such a trace is legal by itself, since the simulator made it.
+// shorter, and can be saved. Such a trace is legal by itself, since a correct kubelet made it.
 func TestOddLivesAreAccepted(t *testing.T) {
 	assert.Assert(t, *lives > 0, "-lives=%d goes through nothing", *lives)
 	assert.Assert(t, *oddity >= 0 && *oddity <= 3, "-oddity=%d is none of 0 to 3", *oddity)

@@ -1,4 +1,4 @@
-// Package simulator executes what a correct kubelet does with the containers of
+// Package kubelet executes what a correct kubelet does with the containers of
 // one Pod and writes down what a recorder would have seen of it.
 //
 // It exists to judge the judge: it is written from the same rules as the model
@@ -33,4 +33,4 @@
 //
 // Left out on purpose: speed; whatever needs two Pods; and what the rules leave
 // to be measured, where a run keeps to what all releases do.
-package simulator
+package kubelet

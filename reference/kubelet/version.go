@@ -1,4 +1,4 @@
-package simulator
+package kubelet
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ type release struct{ trace.Release }
 func parseRelease(version string) release {
 	v, err := trace.ParseRelease(version)
 	if err != nil {
-		panic(fmt.Sprintf("simulator: %v", err)) // the caller writes the version down
+		panic(fmt.Sprintf("kubelet: %v", err)) // the caller writes the version down
 	}
 	return release{v}
 }

@@ -1,4 +1,4 @@
-package simulator
+package kubelet
 
 import (
 	"fmt"

@@ -223,12 +223,32 @@ func (r *reading) initialize(s state, k, n int) ([]state, *denial) {
 		case x.mainEnd != 0:
 			rule = ruleInitOnce
 		}
+		if run := r.succeeded(j, c.run); run > c.run {
+			c.run, c.first = run, false
+		}
 		c.done, c.gone = at(n, rule), at(n, rule)
 		if x.mainEnd != 0 {
 			c.gone = cause{x.mainEnd, ruleInitOnce}
 		}
 	}
 	return []state{s}, nil
+}
+
+// succeeded returns which instance of init container j, from one on, has exited with 0:
+// where it writes nothing, only the status tells whether that one failed, and may do so
+// later than what is listed behind it shows.
+func (r *reading) succeeded(j int, run int32) int32 {
+	if r.ev.writes(j, trace.Main) {
+		return run
+	}
+	for other := run; other <= r.ev.c[j].runs; other++ {
+		for _, end := range r.ev.c[j].exits[other] {
+			if end.ExitCode == 0 {
+				return other
+			}
+		}
+	}
+	return run
 }
 
 // sidecarStarted reports why sidecar j cannot have been started by now: its

@@ -1,0 +1,44 @@
+package kubelet_test
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// A container that never writes, such as one that a webhook adds to every Pod, does what any other
+// does: without its lines each life is accepted all the same, as nothing follows from silence.
+func TestLivesWithAContainerThatNeverWritesAreAccepted(t *testing.T) {
+	silenced := 0
+	for number := range uint64(1500) {
+		l, err := live(odd(number + 1))
+		assert.NilError(t, err)
+		k, err := reference.ParseKubelet(l.trace.Header.Kubelet)
+		assert.NilError(t, err)
+		pod := l.pod.Manifest()
+		for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+			quiet := &trace.Trace{Header: l.trace.Header}
+			for _, e := range l.trace.Entries {
+				if e.Log != nil {
+					line, err := trace.ParseLine(*e.Log)
+					assert.NilError(t, err)
+					if line.Container == c.Name {
+						continue
+					}
+				}
+				quiet.Entries = append(quiet.Entries, e)
+			}
+			if len(quiet.Entries) == len(l.trace.Entries) {
+				continue
+			}
+			silenced++
+			if v := reference.Check(k, pod, quiet); refused(v, quiet) {
+				t.Errorf("life %d, kubelet %s, without the lines of %s:\n%s", number+1, k, c.Name, v.Text())
+			}
+		}
+	}
+	assert.Assert(t, silenced > 100, "only %d containers were silenced", silenced)
+}

@@ -187,6 +187,17 @@ func (t *Trace) Logs() int {
 	return n
 }
 
+// Admitted returns the Pod as the API server admitted it, which is that of the first
+// object in the trace. It is nil where the trace shows no Pod.
+func (t *Trace) Admitted() *corev1.Pod {
+	for i := range t.Entries {
+		if p := t.Entries[i].Pod; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
 // check reports what is wrong with the shape of an entry.
 func (e *Entry) check() error {
 	set := 0

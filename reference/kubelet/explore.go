@@ -118,7 +118,7 @@ func Explore(p Pod, o Options) *Set {
 	if len(x.o.Codes) == 0 {
 		x.o.Codes = []int{0}
 	}
-	x.v = parseRelease(x.o.Version)
+	x.v = MustParseRelease(x.o.Version)
 	first := state{fresh: true}
 	for c := range first.is {
 		first.is[c].run, first.seen[c].run, first.shown[c] = -1, -1, -1
@@ -286,7 +286,7 @@ type explorer struct {
 	pod Pod
 	all []Container
 	o   Options
-	v   release
+	v   Release
 }
 
 func (x *explorer) isRegular(c int) bool { return c >= len(x.pod.Init) }
@@ -440,7 +440,7 @@ func (x *explorer) probeWorkers(s state, next func(state)) {
 
 // mayProbe is R45 and R55.
 func (x *explorer) mayProbe(s state, c, k int) bool {
-	if s.at == terminating && k != 1 && (x.isRegular(c) || x.v.sidecarsSilent()) {
+	if s.at == terminating && k != 1 && (x.isRegular(c) || x.v.Has(SidecarProbesStop)) {
 		return false
 	}
 	return k == 0 || x.started(s, c)
@@ -589,7 +589,7 @@ func (x *explorer) over(s state) bool {
 func (x *explorer) plan(s *state) (killPod bool) {
 	initialised := len(x.pod.Init) == 0
 	for c := len(x.pod.Init); c < len(x.all); c++ { // R64
-		initialised = initialised || s.seen[c].running || x.v.sandboxInit() && s.seen[c].run >= 0
+		initialised = initialised || s.seen[c].running || x.v.Has(InitPerSandbox) && s.seen[c].run >= 0
 	}
 	frontier := -1
 	for c := range x.pod.Init {
@@ -659,7 +659,7 @@ func (x *explorer) killing(s state, next func(state)) {
 		return
 	}
 	for c := range x.all {
-		if s.victims[c] && (!active || x.v.parallelKills()) {
+		if s.victims[c] && (!active || x.v.Has(ParallelKills)) {
 			to := s
 			to.victims[c], to.kill[c] = false, called
 			next(to)

@@ -267,7 +267,7 @@ func tinyPod(version string, choose Chooser) Pod {
 	}
 	if choose(2) == 0 {
 		p.Init = []Container{{Name: "i", Exits: flag()}}
-		if parseRelease(version).sidecars() && flag() {
+		if MustParseRelease(version).Has(Sidecars) && flag() {
 			p.Init[0] = container("s")
 			p.Init[0].Sidecar = true
 		}

@@ -390,7 +390,7 @@ func (s *story) statusGoesOn() error {
 			init := c < len(s.pod.Init)
 			// In a new sandbox, up to 1.35, an init container or a sidecar of which no log
 			// file is left is counted anew.
-			if again := init && !s.calm() && !parseRelease(s.tr.Header.Kubelet).restartAll(); cs.RestartCount < count[cs.Name] && !again {
+			if again := init && !s.calm() && !MustParseRelease(s.tr.Header.Kubelet).Has(RestartAllContainers); cs.RestartCount < count[cs.Name] && !again {
 				return fmt.Errorf("line %d: restart count %d of %s after %d", n+2, cs.RestartCount, cs.Name, count[cs.Name])
 			}
 			count[cs.Name] = cs.RestartCount

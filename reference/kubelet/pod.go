@@ -202,7 +202,7 @@ func (p *Probe) defaulted() Probe {
 // Draw makes up a Pod of any kind that the kubelet of the version runs, and
 // says what may befall it. All choices are the Chooser's.
 func Draw(version string, choose Chooser) Pod {
-	v := parseRelease(version)
+	v := MustParseRelease(version)
 	flag := func() bool { return choose(2) == 1 }
 	rarely := func() bool { return choose(4) == 3 }
 	seldom := func() bool { return choose(12) == 11 }
@@ -213,9 +213,9 @@ func Draw(version string, choose Chooser) Pod {
 		case 3:
 			return HTTP
 		case 4:
-			if v.sleepHook() {
+			if v.Has(SleepHook) {
 				c.Seconds = 1 + choose(grace)
-				if v.sleepZero() && rarely() {
+				if v.Has(SleepZero) && rarely() {
 					c.Seconds = 0
 				}
 				return Sleep
@@ -261,18 +261,18 @@ func Draw(version string, choose Chooser) Pod {
 		c.Slow = rarely()
 	}
 	rules := func(c *Container, policies ...corev1.RestartPolicy) {
-		if !v.restartRules() || !rarely() {
+		if !v.Has(RestartRules) || !rarely() {
 			return
 		}
 		own := policies[choose(len(policies))]
 		c.Policy = &own // the API asks for it beside rules
 		for range choose(3) {
-			c.Rules = append(c.Rules, Rule{Code: choose(3), Not: flag(), All: v.restartAll() && rarely()})
+			c.Rules = append(c.Rules, Rule{Code: choose(3), Not: flag(), All: v.Has(RestartAllContainers) && rarely()})
 		}
 	}
 	for i := range choose(4) {
 		c := container(fmt.Sprintf("init%d", i+1))
-		if v.sidecars() && flag() {
+		if v.Has(Sidecars) && flag() {
 			c.Name, c.Sidecar = fmt.Sprintf("sidecar%d", i+1), true
 			lively(&c)
 		} else {

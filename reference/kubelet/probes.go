@@ -83,7 +83,7 @@ func (b *probe) work(p *proc) {
 		}
 		b.trigger = false
 		p.sleep(k.upTo(5))
-		if k.v.tickerRestarts() {
+		if k.v.Has(TriggerRestartsTicker) {
 			next = k.now + period // R48
 		}
 	}
@@ -94,7 +94,7 @@ func (b *probe) work(p *proc) {
 
 // stopsEarly tells which workers end when terminating begins, R55.
 func (b *probe) stopsEarly() bool {
-	return b.kind != trace.ReadinessProbe && (b.k.isRegular(b.c) || b.k.v.sidecarsSilent())
+	return b.kind != trace.ReadinessProbe && (b.k.isRegular(b.c) || b.k.v.Has(SidecarProbesStop))
 }
 
 // check is one check, in the order of R44. It returns false where the worker
@@ -142,7 +142,7 @@ func (b *probe) check(p *proc) bool {
 		return true
 	}
 	b.store(outcome)
-	if outcome == failure && b.kind != trace.ReadinessProbe || b.kind == trace.StartupProbe && k.v.startupStops() {
+	if outcome == failure && b.kind != trace.ReadinessProbe || b.kind == trace.StartupProbe && k.v.Has(StartupProbeStops) {
 		b.onHold, b.run = true, 0 // R51, R53
 	}
 	return true
@@ -154,7 +154,7 @@ func (k *kubelet) mayCome(c int) bool {
 	if k.isSidecar(c) {
 		return !k.pod.Faults.ForgetsSidecar
 	}
-	return k.v.restartRules() && (k.all[c].Policy != nil || len(k.all[c].Rules) > 0)
+	return k.v.Has(RestartRules) && (k.all[c].Policy != nil || len(k.all[c].Rules) > 0)
 }
 
 // initial is the result that a new container ID begins with, R44, R57.
@@ -177,7 +177,7 @@ func (b *probe) initial(st *corev1.ContainerStatus) result {
 // older than this kubelet, R57. A correct kubelet does so for the same container
 // ID only, and 1.35 to 1.37 differ in this only where they are wrong.
 func (k *kubelet) wasThere(c int, st *corev1.ContainerStatus) bool {
-	if !k.v.keepsReady() || st.State.Running == nil || stamp(k.since).Sub(st.State.Running.StartedAt.Time).Seconds() <= 10 {
+	if !k.v.Has(KeptOverRestart) || st.State.Running == nil || stamp(k.since).Sub(st.State.Running.StartedAt.Time).Seconds() <= 10 {
 		return false
 	}
 	old := k.lastStatus[c]

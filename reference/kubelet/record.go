@@ -86,7 +86,7 @@ func (r *recorder) did(name string, param any) {
 }
 
 // trace returns the entries in the order in which they arrived.
-func (r *recorder) trace(v release) *trace.Trace {
+func (r *recorder) trace(v Release) *trace.Trace {
 	slices.SortStableFunc(r.entries, func(a, b trace.Entry) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
 	for n := range r.entries {
 		r.entries[n].Line = n + 2

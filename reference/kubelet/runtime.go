@@ -33,7 +33,7 @@ type sandbox struct{ ready bool }
 type node struct {
 	*world
 	rec *recorder
-	v   release
+	v   Release
 	pod Pod
 	all []Container // init containers and sidecars, then regular containers
 

@@ -123,7 +123,7 @@ func (k *kubelet) containerStatus(c int, v view, restarting bool) corev1.Contain
 		started = k.isStarted(c, i)
 		cs.Ready = started && !k.isInit(c) && k.isReady(c, i) // R36
 		return cs
-	case i == nil && k.isInit(c) && k.v.infersInits() && cs.State.Waiting != nil && slices.ContainsFunc(v.newest[len(k.pod.Init):], func(i *instance) bool { return i != nil }):
+	case i == nil && k.isInit(c) && k.v.Has(LostInitInferred) && cs.State.Waiting != nil && slices.ContainsFunc(v.newest[len(k.pod.Init):], func(i *instance) bool { return i != nil }):
 		// Its status was lost, and what it was for is done.
 		cs.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
 	case k.reasons[c] != "" && k.comesBack(c, i): // R34
@@ -167,7 +167,7 @@ func (k *kubelet) missing(cs, old *corev1.ContainerStatus, restarting bool) {
 // found is the status of a container that the runtime has.
 func (k *kubelet) found(i *instance, old *corev1.ContainerStatus) corev1.ContainerStatus {
 	cs := corev1.ContainerStatus{Name: k.all[i.c].Name, Image: image, ContainerID: i.id, RestartCount: int32(i.run), State: found(i)}
-	if old == nil || !k.v.restartAll() {
+	if old == nil || !k.v.Has(RestartAllContainers) {
 		return cs
 	}
 	switch {
@@ -194,7 +194,7 @@ func found(i *instance) corev1.ContainerState {
 // container has exited with a code that asks for it (pkg/kubelet/container/helpers.go,
 // ShouldAllContainersRestart).
 func (k *kubelet) allRestart(v view) bool {
-	if !k.v.restartAll() {
+	if !k.v.Has(RestartAllContainers) {
 		return false
 	}
 	if conditionIs(k.before(), corev1.AllContainersRestarting) {
@@ -338,7 +338,7 @@ func (k *kubelet) isStarted(c int, i *instance) bool {
 		return true
 	}
 	// After a restart of the kubelet the first status comes before the workers.
-	return old.ContainerID == i.id && (k.workers[workerKey{c, trace.StartupProbe}] == nil || k.v.keepsReady())
+	return old.ContainerID == i.id && (k.workers[workerKey{c, trace.StartupProbe}] == nil || k.v.Has(KeptOverRestart))
 }
 
 // isReady is R36. Whoever has a readiness probe and is not ready is probed at
@@ -411,10 +411,10 @@ func (k *kubelet) phase(s *corev1.PodStatus, v view) corev1.PodPhase {
 			if exit != nil && exit.ExitCode != 0 && !k.startsAgain(c, exit) {
 				return corev1.PodFailed // R62
 			}
-			if (exit == nil || exit.ExitCode != 0) && (k.v.pendingAgain() || !hasStarted(s)) {
+			if (exit == nil || exit.ExitCode != 0) && (k.v.Has(PendingAgain) || !hasStarted(s)) {
 				unfinished = true
 			}
-			lost = lost || exit == nil && k.v.pendingAgain()
+			lost = lost || exit == nil && k.v.Has(PendingAgain)
 		case cs.State.Running != nil:
 			running++
 			unfinished = unfinished || !k.hadStarted(c, cs) && !k.hasInitialised(s, v)
@@ -424,7 +424,7 @@ func (k *kubelet) phase(s *corev1.PodStatus, v view) corev1.PodPhase {
 		}
 	}
 	if k.over { // R38, R85
-		if lost || succeeded < len(k.pod.Containers) || k.evicted && k.v.keepsFailed() {
+		if lost || succeeded < len(k.pod.Containers) || k.evicted && k.v.Has(EvictedStaysFailed) {
 			return corev1.PodFailed
 		}
 		return corev1.PodSucceeded
@@ -443,7 +443,7 @@ func (k *kubelet) phase(s *corev1.PodStatus, v view) corev1.PodPhase {
 // hasInitialised tells whether a regular container has been started, for a sidecar that
 // counts as not started yet: one that is shown so, and from 1.33 one of the sandbox.
 func (k *kubelet) hasInitialised(s *corev1.PodStatus, v view) bool {
-	if !k.v.looksIntoSandbox() {
+	if !k.v.Has(SandboxTells) {
 		return hasStarted(s)
 	}
 	return v.ready && slices.ContainsFunc(v.all, func(i *instance) bool { return k.isRegular(i.c) && i.sandbox == v.sandbox })
@@ -459,7 +459,7 @@ func (k *kubelet) startsAgain(c int, end *corev1.ContainerStateTerminated) bool 
 // (pkg/kubelet/kubelet_pods.go, getPhase, which comes before the probes are asked).
 func (k *kubelet) hadStarted(c int, cs *corev1.ContainerStatus) bool {
 	old := k.previous(c)
-	return k.v.keepsReady() && old != nil && old.ContainerID == cs.ContainerID && old.Started != nil && *old.Started
+	return k.v.Has(KeptOverRestart) && old != nil && old.ContainerID == cs.ContainerID && old.Started != nil && *old.Started
 }
 
 // conditions is R37 and R39.
@@ -469,7 +469,7 @@ func (k *kubelet) conditions(s *corev1.PodStatus, sandbox bool) {
 		cs := k.find(s, c)
 		initialised = initialised && (k.isInit(c) && cs.Ready || k.isSidecar(c) && *cs.Started)
 	}
-	initialised = initialised || hasStarted(s) || were && k.v.restartAll()
+	initialised = initialised || hasStarted(s) || were && k.v.Has(RestartAllContainers)
 	initial := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
 	switch {
 	case s.Phase == corev1.PodSucceeded:
@@ -477,7 +477,7 @@ func (k *kubelet) conditions(s *corev1.PodStatus, sandbox bool) {
 	case !initialised:
 		initial.Status, initial.Reason = corev1.ConditionFalse, "ContainersNotInitialized"
 	}
-	if k.v.hasReadyToStart() {
+	if k.v.Has(ReadyToStartCondition) {
 		s.Conditions = append(s.Conditions, k.readyToStart(sandbox))
 	}
 	s.Conditions = append(s.Conditions, initial)
@@ -513,7 +513,7 @@ func (k *kubelet) readyToStart(sandbox bool) corev1.PodCondition {
 	switch {
 	case sandbox:
 		c.Status = corev1.ConditionTrue
-	case k.v.Minor >= 37:
+	case k.v.Has(SandboxReason):
 		c.Reason = "PodSandboxNotReady"
 	}
 	return c

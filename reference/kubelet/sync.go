@@ -22,7 +22,7 @@ func (k *kubelet) sync(p *proc, v view) *syncError {
 	}
 	k.startProbes() // R6 (8)
 	err, acted := k.syncRuntime(p, v)
-	if acted && err == nil && k.v.relistsAtOnce() {
+	if acted && err == nil && k.v.Has(RelistOnDemand) {
 		k.relistNow = true // R3
 	}
 	return err
@@ -67,7 +67,7 @@ func (k *kubelet) syncRuntime(p *proc, v view) (err *syncError, acted bool) {
 			k.event(-1, "Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 			k.purgeInit()
 		}
-		if k.v.earlyReady() {
+		if k.v.Has(SandboxShownAtOnce) {
 			k.sandboxReady() // R39
 		}
 	}
@@ -174,7 +174,7 @@ func (k *kubelet) planInit(v view) (a plan, initialised bool) {
 		if i == nil {
 			continue
 		}
-		if i.running || k.v.sandboxInit() && i.sandbox == v.sandbox {
+		if i.running || k.v.Has(InitPerSandbox) && i.sandbox == v.sandbox {
 			initialised = true
 		}
 	}
@@ -217,7 +217,7 @@ func (k *kubelet) planInit(v view) (a plan, initialised bool) {
 		default:
 			if k.liveness[i.id] == failure {
 				a.killed(c, "liveness", true)
-			} else if i.image != k.images[c] && k.v.swapsSidecars() && (k.all[c].Startup == nil || k.startup[i.id] == success) {
+			} else if i.image != k.images[c] && k.v.Has(SidecarImageChange) && (k.all[c].Startup == nil || k.startup[i.id] == success) {
 				a.killed(c, "", true)
 			}
 			if last && (k.all[c].Startup == nil || k.startup[i.id] == success) {
@@ -242,7 +242,7 @@ func (k *kubelet) restarts(c, code int) bool {
 	if k.isSidecar(c) {
 		return true
 	}
-	if k.v.restartRules() {
+	if k.v.Has(RestartRules) {
 		for _, r := range k.all[c].Rules {
 			if (code == r.Code) != r.Not { // the first match wins
 				return true
@@ -262,7 +262,7 @@ func (k *kubelet) restarts(c, code int) bool {
 // with policy Always is restarted when it fails, R62.
 func (k *kubelet) policy(c int) corev1.RestartPolicy {
 	policy := k.pod.Policy
-	if own := k.all[c].Policy; own != nil && k.v.restartRules() {
+	if own := k.all[c].Policy; own != nil && k.v.Has(RestartRules) {
 		policy = *own
 	}
 	return policy
@@ -296,7 +296,7 @@ func (k *kubelet) killThem(p *proc, list []victim) {
 		}
 		k.killContainer(p, k.newest(v.c), message, grace, nil)
 	}
-	if !k.v.parallelKills() {
+	if !k.v.Has(ParallelKills) {
 		for len(list) > 0 {
 			n := k.choose(len(list))
 			one(p, list[n])
@@ -339,7 +339,7 @@ func (k *kubelet) remove(which func(i *instance) bool) {
 
 // couldRestartAll tells whether a rule of the Pod restarts all its containers.
 func (k *kubelet) couldRestartAll() bool {
-	return k.v.restartAll() && slices.ContainsFunc(k.all, func(c Container) bool {
+	return k.v.Has(RestartAllContainers) && slices.ContainsFunc(k.all, func(c Container) bool {
 		return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.All })
 	})
 }

@@ -40,11 +40,11 @@ func (k *kubelet) effectiveGrace() int {
 	}
 	if k.evicted {
 		g = min(g, k.evictGrace)
-		if k.evictGrace == 0 && !k.v.zeroIsOne() {
+		if k.evictGrace == 0 && !k.v.Has(ZeroGraceIsOne) {
 			g = k.pod.Grace
 		}
 	}
-	if k.forced && k.v.zeroIsOne() && k.oneIn(2) {
+	if k.forced && k.v.Has(ZeroGraceIsOne) && k.oneIn(2) {
 		g = 1
 	}
 	return max(g, 1)

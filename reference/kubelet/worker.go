@@ -170,7 +170,7 @@ func (k *kubelet) requeueAfter(err *syncError) {
 	switch {
 	case err == nil:
 		delay = jitter(60000)
-	case err.backoff >= 0 && k.v.aimedRequeue():
+	case err.backoff >= 0 && k.v.Has(AimedRetry):
 		delay = jitter(min(max(err.backoff, 0), 60000))
 	default:
 		delay = jitter(10000)

@@ -54,7 +54,7 @@ lint: ## check formatting, go vet, staticcheck and the workflows
 
 .PHONY: search
 search: ## make runs of the executable kubelet, and find those that the model refuses (SEED=n, CHECKS=n, FAMILY=n, ODDITY=0 to 3, SAVE=folder)
-	$(GO) test ./reference/kubelet -run OddLives -v -count=1 -timeout 0 -args -from=$(or $(SEED),$(shell date +%s)0000) -lives=$(or $(CHECKS),50000) -family=$(or $(FAMILY),0) -oddity=$(or $(ODDITY),1) -save=$(abspath $(SAVE))
+	$(GO) test ./reference/kubelet/search -run OddRuns -v -count=1 -timeout 0 -args -from=$(or $(SEED),$(shell date +%s)0000) -runs=$(or $(CHECKS),50000) -family=$(or $(FAMILY),0) -oddity=$(or $(ODDITY),1) -save=$(abspath $(SAVE))
 
 .PHONY: fmt
 fmt: ## format every Go file

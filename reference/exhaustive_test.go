@@ -12,6 +12,7 @@ import (
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/kubelet/explore"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -22,7 +23,7 @@ import (
 // result is either another of these logs, or it leaves them at some line.
 func TestAcceptsExactlyWhatCanHappen(t *testing.T) {
 	never, always := corev1.RestartPolicyNever, corev1.RestartPolicyAlways
-	all := kubelet.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true, Silent: true}
+	all := explore.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true, Silent: true}
 	exit := func(containers []kubelet.Container) []kubelet.Container {
 		for i := range containers {
 			containers[i].Exits = true
@@ -68,7 +69,7 @@ func TestAcceptsExactlyWhatCanHappen(t *testing.T) {
 			k, err := reference.ParseKubelet("v1.37.2")
 			assert.NilError(t, err)
 			c := comparison{t: t, k: k, pod: tt.pod.Manifest(), limit: tt.limit, alphabet: alphabetOf(tt.pod)}
-			c.walk(nil, kubelet.Explore(tt.pod, all))
+			c.walk(nil, explore.Begin(tt.pod, all))
 			t.Logf("%d logs accepted, %d refused", c.accepted, c.refused)
 			assert.Assert(t, c.accepted > 8 && c.refused > 8)
 		})
@@ -115,7 +116,7 @@ type comparison struct {
 	accepted, refused int
 }
 
-func (c *comparison) walk(log []string, set *kubelet.Set) {
+func (c *comparison) walk(log []string, set *explore.Set) {
 	if len(log) == 0 {
 		c.accepted++
 	}
@@ -126,7 +127,7 @@ func (c *comparison) walk(log []string, set *kubelet.Set) {
 
 // next judges the log with every line behind it, and goes on with those that can
 // come there.
-func (c *comparison) next(log []string, set *kubelet.Set, on func([]string, *kubelet.Set)) {
+func (c *comparison) next(log []string, set *explore.Set, on func([]string, *explore.Set)) {
 	for _, line := range c.alphabet {
 		next := append(slices.Clip(log), line)
 		after := set.After(line)

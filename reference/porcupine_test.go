@@ -14,6 +14,7 @@ import (
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/kubelet/explore"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -21,8 +22,8 @@ import (
 // the model is. Here it gets the untimed kubelet of package kubelet, every hidden
 // step spelled out; each line of a log is an operation that ends before the next
 // one begins.
-func kubeletModel(p kubelet.Pod, o kubelet.Options) porcupine.Model {
-	states := func(of []kubelet.Situation) []any {
+func kubeletModel(p kubelet.Pod, o explore.Options) porcupine.Model {
+	states := func(of []explore.Situation) []any {
 		var all []any
 		for _, s := range of {
 			all = append(all, s)
@@ -30,8 +31,8 @@ func kubeletModel(p kubelet.Pod, o kubelet.Options) porcupine.Model {
 		return all
 	}
 	m := porcupine.NondeterministicModel{
-		Init:  func() []any { return states(kubelet.Explore(p, o).Situations()) },
-		Step:  func(state, line, _ any) []any { return states(state.(kubelet.Situation).After(line.(string))) },
+		Init:  func() []any { return states(explore.Begin(p, o).Situations()) },
+		Step:  func(state, line, _ any) []any { return states(state.(explore.Situation).After(line.(string))) },
 		Equal: func(a, b any) bool { return a == b },
 	}
 	return m.ToModel()
@@ -47,13 +48,13 @@ func operations(log []string) []porcupine.Operation {
 
 // histories are logs of a small Pod: legal ones, and the same with a last line
 // that cannot come there.
-func histories(p kubelet.Pod, o kubelet.Options, n, lines int) [][]string {
+func histories(p kubelet.Pod, o explore.Options, n, lines int) [][]string {
 	random := rand.New(rand.NewPCG(1, 2))
 	alphabet := alphabetOf(p)
 	var all [][]string
 	for len(all) < n {
 		var log []string
-		set := kubelet.Explore(p, o)
+		set := explore.Begin(p, o)
 		for len(log) < lines {
 			next := set.Lines()
 			if len(next) == 0 {
@@ -91,7 +92,7 @@ func oncePod(containers int) kubelet.Pod {
 	}[:containers]}
 }
 
-var porcupineOptions = kubelet.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
+var porcupineOptions = explore.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
 
 func timed(log []string) *trace.Trace {
 	tr := &trace.Trace{Header: trace.Header{Kubelet: "v1.37.2"}, LogOnly: true}
@@ -147,7 +148,7 @@ func BenchmarkPorcupine(b *testing.B) {
 	}
 }
 
-func comparePorcupine(b *testing.B, p kubelet.Pod, o kubelet.Options, all [][]string) {
+func comparePorcupine(b *testing.B, p kubelet.Pod, o explore.Options, all [][]string) {
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(b, err)
 	model, pod := kubeletModel(p, o), p.Manifest()

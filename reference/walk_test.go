@@ -11,6 +11,7 @@ import (
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/kubelet/explore"
 )
 
 // restarted are Pods of several containers that end and are started again. They
@@ -58,7 +59,7 @@ func restarted(policy corev1.RestartPolicy, text string) kubelet.Pod {
 
 // anything is what may happen to these Pods. Every instance has taken its number: a
 // log alone, which cannot show one that wrote nothing, is read as if it had.
-var anything = kubelet.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
+var anything = explore.Options{Deletion: true, GraceEnds: true, KillGraceEnds: true, Crashes: true}
 
 // From some way into the life of a Pod all that may follow is tried: its containers
 // are started again, wait for the hooks of each other, and are stopped.
@@ -106,10 +107,10 @@ func TestAcceptsExactlyWhatCanFollow(t *testing.T) {
 }
 
 // compare begins a comparison of what may happen to a Pod.
-func compare(t *testing.T, p kubelet.Pod, limit int) (*comparison, *kubelet.Set) {
+func compare(t *testing.T, p kubelet.Pod, limit int) (*comparison, *explore.Set) {
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(t, err)
-	return &comparison{t: t, k: k, pod: p.Manifest(), limit: limit, alphabet: alphabetOf(p)}, kubelet.Explore(p, anything)
+	return &comparison{t: t, k: k, pod: p.Manifest(), limit: limit, alphabet: alphabetOf(p)}, explore.Begin(p, anything)
 }
 
 // line finds a line of the alphabet by its short form: the container and its run,
@@ -177,7 +178,7 @@ func TestAgreesOnLongerLives(t *testing.T) {
 				c, set := compare(t, p, lines)
 				var log []string
 				for len(log) < lines {
-					c.next(log, set, func([]string, *kubelet.Set) {})
+					c.next(log, set, func([]string, *explore.Set) {})
 					next := set.Lines()
 					if len(next) == 0 {
 						break

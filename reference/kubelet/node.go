@@ -33,8 +33,8 @@ func Run(p Pod, version string, choose Chooser) *trace.Trace {
 func newNode(p Pod, version string, choose Chooser) *node {
 	w := &world{choose: choose}
 	n := &node{
-		world: w, rec: &recorder{w: w, counts: map[eventKey]*trace.Event{}}, v: MustParseRelease(version), pod: p, all: p.all(),
-		created: make([]int, len(p.all())), logs: make([]int, len(p.all())), numbers: make([]int, len(p.all())), noImage: make([]int, len(p.all())), noCreate: make([]int, len(p.all())), noStart: make([]int, len(p.all())),
+		world: w, rec: &recorder{w: w, counts: map[eventKey]*trace.Event{}}, v: MustParseRelease(version), pod: p, all: p.All(),
+		created: make([]int, len(p.All())), logs: make([]int, len(p.All())), numbers: make([]int, len(p.All())), noImage: make([]int, len(p.All())), noCreate: make([]int, len(p.All())), noStart: make([]int, len(p.All())),
 	}
 	for c, spec := range n.all {
 		if spec.NoImage {

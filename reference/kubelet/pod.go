@@ -180,7 +180,7 @@ func (p *Probe) manifest(kind string) *corev1.Probe {
 	if p == nil {
 		return nil
 	}
-	d := p.defaulted()
+	d := p.WithDefaults()
 	probe := &corev1.Probe{PeriodSeconds: int32(d.Period), InitialDelaySeconds: int32(d.Delay), TimeoutSeconds: 1, SuccessThreshold: int32(d.Successes), FailureThreshold: int32(d.Failures)}
 	probe.Exec = &corev1.ExecAction{Command: []string{"recorder", kind + "-probe"}}
 	if d.HTTP {
@@ -193,102 +193,13 @@ func (p *Probe) manifest(kind string) *corev1.Probe {
 	return probe
 }
 
-func (p *Probe) defaulted() Probe {
+// WithDefaults returns the probe with its zero fields filled in.
+func (p *Probe) WithDefaults() Probe {
 	d := *p
 	d.Period, d.Successes, d.Failures = max(d.Period, 1), max(d.Successes, 1), max(d.Failures, 1)
 	return d
 }
 
-// Draw makes up a Pod of any kind that the kubelet of the version runs, and
-// says what may befall it. All choices are the Chooser's.
-func Draw(version string, choose Chooser) Pod {
-	v := MustParseRelease(version)
-	flag := func() bool { return choose(2) == 1 }
-	rarely := func() bool { return choose(4) == 3 }
-	seldom := func() bool { return choose(12) == 11 }
-	hook := func(grace int, c *Container) Handler {
-		switch choose(6) {
-		case 1, 2:
-			return Exec
-		case 3:
-			return HTTP
-		case 4:
-			if v.Has(SleepHook) {
-				c.Seconds = 1 + choose(grace)
-				if v.Has(SleepZero) && rarely() {
-					c.Seconds = 0
-				}
-				return Sleep
-			}
-		}
-		return None
-	}
-	probe := func(kind string) *Probe {
-		if !rarely() {
-			return nil
-		}
-		p := &Probe{HTTP: flag(), Period: 1 + choose(2), Failures: 1 + choose(3)}
-		if rarely() {
-			p.Delay = 1 + choose(2)
-		}
-		switch {
-		case kind == "readiness":
-			p.Successes = 1 + choose(2)
-		case rarely():
-			p.Grace = 1 + choose(3)
-		}
-		return p
-	}
-	p := Pod{
-		Policy: []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}[choose(3)],
-		Grace:  1 + choose(4),
-		May:    May{ForceDelete: rarely(), DeleteAgain: rarely(), Evict: rarely(), RestartKubelet: rarely(), StopSandbox: rarely(), Patch: rarely(), LatePhase: flag(), Silent: flag()},
-	}
-	p.May.Evict = p.May.Evict && !p.May.RestartKubelet // a new kubelet forgets an eviction that is not published
-	p.Seconds = []int{12, 20, 60}[choose(3)]
-	long := rarely() // a grace period that outlasts hooks, probes and back-offs
-	if long {
-		p.Grace, p.Seconds = 20+choose(60), 200
-	}
-	container := func(name string) Container {
-		c := Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: seldom(), NoCreate: seldom(), NoStart: seldom(), Deaf: rarely() || long && rarely()}
-		return c
-	}
-	lively := func(c *Container) { // what an init container cannot have, R17
-		c.PostStart, c.PreStop = hook(p.Grace, c), hook(p.Grace, c)
-		c.Startup, c.Readiness, c.Liveness = probe("startup"), probe("readiness"), probe("liveness")
-		c.HookFails, c.HookHangs, c.StartupFails, c.LivenessFails = rarely(), seldom(), rarely(), flag()
-		c.Slow = rarely()
-	}
-	rules := func(c *Container, policies ...corev1.RestartPolicy) {
-		if !v.Has(RestartRules) || !rarely() {
-			return
-		}
-		own := policies[choose(len(policies))]
-		c.Policy = &own // the API asks for it beside rules
-		for range choose(3) {
-			c.Rules = append(c.Rules, Rule{Code: choose(3), Not: flag(), All: v.Has(RestartAllContainers) && rarely()})
-		}
-	}
-	for i := range choose(4) {
-		c := container(fmt.Sprintf("init%d", i+1))
-		if v.Has(Sidecars) && flag() {
-			c.Name, c.Sidecar = fmt.Sprintf("sidecar%d", i+1), true
-			lively(&c)
-		} else {
-			rules(&c, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever) // Always would make it a sidecar
-		}
-		p.Init = append(p.Init, c)
-	}
-	for i := range 1 + choose(3) {
-		c := container(fmt.Sprintf("container%d", i+1))
-		lively(&c)
-		rules(&c, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
-		p.Containers = append(p.Containers, c)
-	}
-	return p
-}
-
-// all lists init containers and sidecars, then regular containers: the order of
+// All lists init containers and sidecars, then regular containers: the order of
 // the spec.
-func (p Pod) all() []Container { return slices.Concat(p.Init, p.Containers) }
+func (p Pod) All() []Container { return slices.Concat(p.Init, p.Containers) }

@@ -50,7 +50,7 @@ func (k *kubelet) startProbes() {
 			if w.spec == nil || k.workers[key] != nil {
 				continue
 			}
-			b := &probe{k: k, c: c, kind: w.kind, spec: w.spec.defaulted()}
+			b := &probe{k: k, c: c, kind: w.kind, spec: w.spec.WithDefaults()}
 			k.workers[key] = b
 			b.proc = k.spawnHere(b.work)
 		}

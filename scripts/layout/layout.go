@@ -54,7 +54,27 @@ var parts = []part{
 	{
 		under:    "reference",
 		may:      types,
-		mayTest:  []string{Module + "/fixtures"},
+		mayTest:  []string{Module + "/fixtures", Module + "/reference/kubelet"},
+		neverStd: impure,
+	},
+	{
+		// The executable kubelet is what the model is held against, so neither
+		// may take anything from the other. Their tests bring them together.
+		under:    "reference/kubelet",
+		may:      slices.Concat(types, []string{Module + "/reference/trace"}),
+		mayTest:  []string{Module + "/reference"},
+		neverStd: impure,
+	},
+	{
+		// What explores and searches it stands above it.
+		under:    "reference/kubelet/explore",
+		may:      slices.Concat(types, []string{Module + "/reference/trace", Module + "/reference/kubelet"}),
+		neverStd: impure,
+	},
+	{
+		under:    "reference/kubelet/search",
+		may:      slices.Concat(types, []string{Module + "/reference/trace", Module + "/reference/kubelet"}),
+		mayTest:  []string{Module + "/reference"},
 		neverStd: impure,
 	},
 	{

@@ -1,4 +1,4 @@
-package kubelet
+package search_test
 
 import (
 	"maps"
@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/kubelet/search"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -17,7 +19,7 @@ import (
 // the clocks of a trace are sure of.
 var timed = []string{"back-off", "sidecars last", "preStop before TERM"}
 
-// TestBrokenPropertiesAreRefused changes the traces of lives in which nothing befalls the node, one
+// TestBrokenPropertiesAreRefused changes the traces of runs in which nothing befalls the node, one
 // thing in each, and looks at those that no correct kubelet can make, since one of the properties
 // does not hold any more: the judge refuses them. Hardly ever there is another way to read one, say
 // with an instance that never wrote a line.
@@ -27,9 +29,9 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 	type count struct{ refused, passed int }
 	counts := map[string]*count{}
 	for n := range 1000 {
-		version := Versions()[n%len(Versions())]
+		version := kubelet.Versions()[n%len(kubelet.Versions())]
 		p := calmPod(version, choose)
-		tr := Run(p, version, choose)
+		tr := kubelet.Run(p, version, choose)
 		k, err := reference.ParseKubelet(version)
 		assert.NilError(t, err)
 		for _, name := range slices.Sorted(maps.Keys(mutations)) {
@@ -64,10 +66,10 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 }
 
 // calmPod makes up a Pod of which every container can be started, and every instance writes.
-func calmPod(version string, choose Chooser) Pod {
-	p := Draw(version, choose)
+func calmPod(version string, choose kubelet.Chooser) kubelet.Pod {
+	p := search.AnyPod(version, choose)
 	p.May.Silent, p.May.RestartKubelet, p.May.StopSandbox = false, false, false
-	for _, list := range [][]Container{p.Init, p.Containers} {
+	for _, list := range [][]kubelet.Container{p.Init, p.Containers} {
 		for i := range list {
 			c := &list[i]
 			c.NoImage, c.NoCreate, c.NoStart = false, false, false
@@ -90,8 +92,8 @@ func brokenProperty(s *story) string {
 // mutations change one thing in a trace, in entries of their own. Each reports whether it
 // found anything to change. A line that is left out, alone, proves nothing: what it was about
 // may not write at all.
-var mutations = map[string]func(m *trace.Trace, choose Chooser) bool{
-	"a line moved": func(m *trace.Trace, choose Chooser) bool {
+var mutations = map[string]func(m *trace.Trace, choose kubelet.Chooser) bool{
+	"a line moved": func(m *trace.Trace, choose kubelet.Chooser) bool {
 		at := which(m, func(e *trace.Entry) bool { return e.Log != nil })
 		if len(at) < 2 {
 			return false
@@ -107,7 +109,7 @@ var mutations = map[string]func(m *trace.Trace, choose Chooser) bool{
 		}
 		return from != to
 	},
-	"a line repeated": func(m *trace.Trace, choose Chooser) bool {
+	"a line repeated": func(m *trace.Trace, choose kubelet.Chooser) bool {
 		at := which(m, func(e *trace.Entry) bool { return e.Log != nil })
 		if len(at) < 2 {
 			return false
@@ -120,7 +122,7 @@ var mutations = map[string]func(m *trace.Trace, choose Chooser) bool{
 		m.Entries = slices.Insert(m.Entries, at[behind]+1, trace.Entry{At: m.Entries[at[behind]].At, Log: &text})
 		return true
 	},
-	"updates exchanged": func(m *trace.Trace, choose Chooser) bool {
+	"updates exchanged": func(m *trace.Trace, choose kubelet.Chooser) bool {
 		at := which(m, func(e *trace.Entry) bool { return e.Pod != nil })
 		if len(at) < 2 {
 			return false
@@ -129,10 +131,10 @@ var mutations = map[string]func(m *trace.Trace, choose Chooser) bool{
 		one.Pod, other.Pod = other.Pod, one.Pod
 		return one != other
 	},
-	"another phase": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+	"another phase": inStatus(func(st *corev1.PodStatus, choose kubelet.Chooser) {
 		st.Phase = []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[choose(4)]
 	}),
-	"another condition": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+	"another condition": inStatus(func(st *corev1.PodStatus, choose kubelet.Chooser) {
 		c := &st.Conditions[choose(len(st.Conditions))]
 		if c.Status == corev1.ConditionTrue {
 			c.Status, c.Reason = corev1.ConditionFalse, "ContainersNotReady"
@@ -140,18 +142,18 @@ var mutations = map[string]func(m *trace.Trace, choose Chooser) bool{
 		}
 		c.Status = corev1.ConditionTrue
 	}),
-	"another ready": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+	"another ready": inStatus(func(st *corev1.PodStatus, choose kubelet.Chooser) {
 		cs := &st.ContainerStatuses[choose(len(st.ContainerStatuses))]
 		cs.Ready = !cs.Ready
 	}),
-	"another restartCount": inStatus(func(st *corev1.PodStatus, choose Chooser) {
+	"another restartCount": inStatus(func(st *corev1.PodStatus, choose kubelet.Chooser) {
 		st.ContainerStatuses[choose(len(st.ContainerStatuses))].RestartCount += int32(1 - 2*choose(2))
 	}),
 }
 
 // inStatus changes the status of one update that shows the containers.
-func inStatus(change func(st *corev1.PodStatus, choose Chooser)) func(m *trace.Trace, choose Chooser) bool {
-	return func(m *trace.Trace, choose Chooser) bool {
+func inStatus(change func(st *corev1.PodStatus, choose kubelet.Chooser)) func(m *trace.Trace, choose kubelet.Chooser) bool {
+	return func(m *trace.Trace, choose kubelet.Chooser) bool {
 		at := which(m, func(e *trace.Entry) bool {
 			return e.Pod != nil && len(e.Pod.Status.ContainerStatuses) > 0 && len(e.Pod.Status.Conditions) > 0
 		})

@@ -1,4 +1,4 @@
-package kubelet_test
+package search_test
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package kubelet
+package search_test
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/kubelet/search"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -22,7 +24,7 @@ import (
 
 // story is a trace taken apart.
 type story struct {
-	pod   Pod
+	pod   kubelet.Pod
 	tr    *trace.Trace
 	lines []trace.Line
 	index map[string]int // of containers, in the order of the spec
@@ -30,14 +32,14 @@ type story struct {
 
 func anyStory(t *rapid.T) *story {
 	choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
-	version := rapid.SampledFrom(Versions()).Draw(t, "version")
-	p := Draw(version, choose)
-	return tell(t, p, Run(p, version, choose))
+	version := rapid.SampledFrom(kubelet.Versions()).Draw(t, "version")
+	p := search.AnyPod(version, choose)
+	return tell(t, p, kubelet.Run(p, version, choose))
 }
 
-func tell(t assert.TestingT, p Pod, tr *trace.Trace) *story {
+func tell(t assert.TestingT, p kubelet.Pod, tr *trace.Trace) *story {
 	s := &story{pod: p, tr: tr, index: map[string]int{}}
-	for i, c := range p.all() {
+	for i, c := range p.All() {
 		s.index[c.Name] = i
 	}
 	for _, e := range tr.Entries {
@@ -50,8 +52,8 @@ func tell(t assert.TestingT, p Pod, tr *trace.Trace) *story {
 	return s
 }
 
-func (s *story) spec(l trace.Line) Container { return s.pod.all()[s.index[l.Container]] }
-func (s *story) regular(l trace.Line) bool   { return s.index[l.Container] >= len(s.pod.Init) }
+func (s *story) spec(l trace.Line) kubelet.Container { return s.pod.All()[s.index[l.Container]] }
+func (s *story) regular(l trace.Line) bool           { return s.index[l.Container] >= len(s.pod.Init) }
 
 func (s *story) did(name string) bool {
 	for _, e := range s.tr.Entries {
@@ -67,7 +69,7 @@ func (s *story) calm() bool { return !s.did(trace.ActRestart) && !s.did(trace.Ac
 
 // resets tells whether the whole Pod may be restarted by a rule.
 func (s *story) resets() bool {
-	for _, c := range s.pod.all() {
+	for _, c := range s.pod.All() {
 		for _, r := range c.Rules {
 			if r.All {
 				return true
@@ -149,7 +151,7 @@ func TestRunsRepeat(t *testing.T) {
 		run := func() []trace.Entry {
 			r := rand.New(rand.NewPCG(seed, 9))
 			choose := func(n int) int { return r.IntN(n) }
-			return Run(Draw("v1.36.3", choose), "v1.36.3", choose).Entries
+			return kubelet.Run(search.AnyPod("v1.36.3", choose), "v1.36.3", choose).Entries
 		}
 		assert.DeepEqual(t, run(), run())
 	}
@@ -230,7 +232,7 @@ func (s *story) hooksNeverOverlap() error {
 // first instance of one before it, unless that one could not be started at
 // first, or ended unseen.
 func (s *story) hookBlocks() error {
-	for _, c := range s.pod.all() {
+	for _, c := range s.pod.All() {
 		if c.NoImage || c.NoCreate || c.NoStart || s.pod.May.Silent {
 			return nil
 		}
@@ -242,7 +244,7 @@ func (s *story) hookBlocks() error {
 		}
 		c := s.index[l.Container]
 		if l.Actor == trace.PostStart && c < last {
-			return fmt.Errorf("%v after a line of %s", l, s.pod.all()[last].Name)
+			return fmt.Errorf("%v after a line of %s", l, s.pod.All()[last].Name)
 		}
 		last = max(last, c)
 	}
@@ -260,7 +262,7 @@ func (s *story) initComesFirst() error {
 	for _, l := range s.lines {
 		for c := range min(s.index[l.Container], len(s.pod.Init)) {
 			before := s.pod.Init[c]
-			if (!before.Sidecar || before.PostStart == Exec || before.PostStart == HTTP) && !done[before.Name] {
+			if (!before.Sidecar || before.PostStart == kubelet.Exec || before.PostStart == kubelet.HTTP) && !done[before.Name] {
 				return fmt.Errorf("%v before %s is done", l, before.Name)
 			}
 		}
@@ -323,7 +325,7 @@ func (s *story) sidecarsLast() error {
 		return nil
 	}
 	for _, c := range s.pod.Init {
-		if c.Sidecar && (c.Liveness != nil || c.Startup != nil || c.PostStart != None) {
+		if c.Sidecar && (c.Liveness != nil || c.Startup != nil || c.PostStart != kubelet.None) {
 			return nil
 		}
 	}
@@ -382,7 +384,7 @@ func (s *story) statusGoesOn() error {
 		if final != "" && phase != final {
 			return fmt.Errorf("line %d: phase %s after %s", n+2, phase, final)
 		}
-		if terminal(e.Pod.Status.Phase) {
+		if phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed) {
 			final = phase
 		}
 		for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
@@ -390,7 +392,7 @@ func (s *story) statusGoesOn() error {
 			init := c < len(s.pod.Init)
 			// In a new sandbox, up to 1.35, an init container or a sidecar of which no log
 			// file is left is counted anew.
-			if again := init && !s.calm() && !MustParseRelease(s.tr.Header.Kubelet).Has(RestartAllContainers); cs.RestartCount < count[cs.Name] && !again {
+			if again := init && !s.calm() && !kubelet.MustParseRelease(s.tr.Header.Kubelet).Has(kubelet.RestartAllContainers); cs.RestartCount < count[cs.Name] && !again {
 				return fmt.Errorf("line %d: restart count %d of %s after %d", n+2, cs.RestartCount, cs.Name, count[cs.Name])
 			}
 			count[cs.Name] = cs.RestartCount
@@ -404,7 +406,7 @@ func (s *story) statusGoesOn() error {
 			// One that was removed, after RestartAllContainers or in a new sandbox, is shown as
 			// ready for as long as what is shown is taken over from before.
 			last := cs.LastTerminationState.Terminated
-			removed := cs.State.Waiting != nil && last != nil && (last.Reason == restartingAll || last.ExitCode == 0)
+			removed := cs.State.Waiting != nil && last != nil && (last.Reason == "RestartingAllContainers" || last.ExitCode == 0)
 			if plain && !removed && cs.Ready != (cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0) { // R36
 				return fmt.Errorf("line %d: init container %s has ready=%t", n+2, cs.Name, cs.Ready)
 			}
@@ -442,7 +444,7 @@ func (s *story) conditionsFit() error {
 				return fmt.Errorf("line %d: %s is %t", n+2, kind, got)
 			}
 		}
-		if conditionIs(&e.Pod.Status, corev1.PodInitialized) && !init && s.calm() && !s.resets() && !slices.ContainsFunc(s.pod.Init, func(c Container) bool { return c.Sidecar }) {
+		if conditionIs(&e.Pod.Status, corev1.PodInitialized) && !init && s.calm() && !s.resets() && !slices.ContainsFunc(s.pod.Init, func(c kubelet.Container) bool { return c.Sidecar }) {
 			return fmt.Errorf("line %d: Initialized is True", n+2)
 		}
 	}
@@ -458,7 +460,7 @@ func (s *story) probesAfterHook() error {
 	for _, l := range s.lines {
 		c := s.spec(l)
 		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
-		probe := map[trace.Actor]*Probe{trace.StartupProbe: c.Startup, trace.ReadinessProbe: c.Readiness, trace.LivenessProbe: c.Liveness}[l.Actor]
+		probe := map[trace.Actor]*kubelet.Probe{trace.StartupProbe: c.Startup, trace.ReadinessProbe: c.Readiness, trace.LivenessProbe: c.Liveness}[l.Actor]
 		switch {
 		case probe != nil && !probe.HTTP:
 			probed[id] = l
@@ -486,7 +488,7 @@ func (s *story) shownAfterHook() error {
 			continue
 		}
 		for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
-			c := s.pod.all()[s.index[cs.Name]]
+			c := s.pod.All()[s.index[cs.Name]]
 			if cs.State.Running != nil && !c.NoStart && !c.NoCreate && last[fmt.Sprintf("%s#%d", cs.Name, cs.RestartCount)].After(e.At) {
 				return fmt.Errorf("line %d: %s#%d is shown and its postStart hook goes on", n+2, cs.Name, cs.RestartCount)
 			}
@@ -513,7 +515,7 @@ func (s *story) readyAfterProbe() error {
 			continue
 		}
 		for _, cs := range append(e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses...) {
-			c := s.pod.all()[s.index[cs.Name]]
+			c := s.pod.All()[s.index[cs.Name]]
 			if !cs.Ready || c.Readiness == nil || c.Readiness.HTTP || c.NoStart || c.NoCreate {
 				continue
 			}
@@ -531,8 +533,8 @@ func (s *story) noStartOnceStopped() error {
 	if !s.calm() || s.resets() || s.did(trace.ActPatch) {
 		return nil
 	}
-	for _, c := range s.pod.all() {
-		if c.Liveness != nil || c.Startup != nil || c.PostStart != None {
+	for _, c := range s.pod.All() {
+		if c.Liveness != nil || c.Startup != nil || c.PostStart != kubelet.None {
 			return nil
 		}
 	}
@@ -560,7 +562,7 @@ func (s *story) policyRestarts() error {
 	code := map[string]int{}
 	for _, l := range s.lines {
 		c := s.spec(l)
-		if !s.regular(l) || c.Policy != nil || len(c.Rules) > 0 || c.Liveness != nil || c.Startup != nil || c.PostStart != None {
+		if !s.regular(l) || c.Policy != nil || len(c.Rules) > 0 || c.Liveness != nil || c.Startup != nil || c.PostStart != kubelet.None {
 			continue
 		}
 		if l.Run > 0 {
@@ -582,9 +584,9 @@ func TestEverythingHappens(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	choose := func(n int) int { return r.IntN(n) }
 	for n := range 3000 {
-		version := Versions()[n%len(Versions())]
-		p := Draw(version, choose)
-		s := tell(t, p, Run(p, version, choose))
+		version := kubelet.Versions()[n%len(kubelet.Versions())]
+		p := search.AnyPod(version, choose)
+		s := tell(t, p, kubelet.Run(p, version, choose))
 		here := map[string]bool{}
 		for _, e := range s.tr.Entries {
 			switch {
@@ -648,7 +650,7 @@ func TestFaultsShow(t *testing.T) {
 			return false
 		}
 	}
-	any := func(choose Chooser) Pod { return Draw("v1.37.2", choose) }
+	any := func(choose kubelet.Chooser) kubelet.Pod { return search.AnyPod("v1.37.2", choose) }
 	at := func(s *story, container string, a trace.Actor, kind trace.MarkKind, run int) (time.Time, bool) {
 		for _, l := range s.lines {
 			if l.Container == container && l.Actor == a && l.Mark.Kind == kind && l.Run >= run {
@@ -659,18 +661,18 @@ func TestFaultsShow(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name    string
-		pod     func(choose Chooser) Pod
-		fault   Faults
+		pod     func(choose kubelet.Chooser) kubelet.Pod
+		fault   kubelet.Faults
 		mark    func(s *story) bool
 		correct bool // the mark is one of a correct kubelet
 	}{
-		{"hook in background", any, Faults{HookInBackground: true}, fails((*story).hookBlocks, (*story).hooksNeverOverlap, (*story).initComesFirst), false},
-		{"started inherited", func(Chooser) Pod {
-			return Pod{Policy: corev1.RestartPolicyAlways, Grace: 3, Seconds: 20, Containers: []Container{{Name: "a", Startup: &Probe{}, Readiness: &Probe{}, Liveness: &Probe{}, LivenessFails: true}}}
-		}, Faults{StartedInherited: true}, fails((*story).startupGates), false},
-		{"frozen readiness", func(Chooser) Pod {
-			return Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Containers: []Container{{Name: "a", Readiness: &Probe{}, PreStop: Exec, Deaf: true}}}
-		}, Faults{FrozenReadiness: true}, func(s *story) bool {
+		{"hook in background", any, kubelet.Faults{HookInBackground: true}, fails((*story).hookBlocks, (*story).hooksNeverOverlap, (*story).initComesFirst), false},
+		{"started inherited", func(kubelet.Chooser) kubelet.Pod {
+			return kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 3, Seconds: 20, Containers: []kubelet.Container{{Name: "a", Startup: &kubelet.Probe{}, Readiness: &kubelet.Probe{}, Liveness: &kubelet.Probe{}, LivenessFails: true}}}
+		}, kubelet.Faults{StartedInherited: true}, fails((*story).startupGates), false},
+		{"frozen readiness", func(kubelet.Chooser) kubelet.Pod {
+			return kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Containers: []kubelet.Container{{Name: "a", Readiness: &kubelet.Probe{}, PreStop: kubelet.Exec, Deaf: true}}}
+		}, kubelet.Faults{FrozenReadiness: true}, func(s *story) bool {
 			for _, e := range s.tr.Entries {
 				if e.Did == nil || e.Did.Name != trace.ActDelete {
 					continue
@@ -683,16 +685,16 @@ func TestFaultsShow(t *testing.T) {
 			}
 			return false
 		}, true},
-		{"waits for the dead", func(Chooser) Pod {
-			return Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Init: []Container{{Name: "s", Sidecar: true}, {Name: "i"}}, Containers: []Container{{Name: "a"}}}
-		}, Faults{WaitsForDead: true}, func(s *story) bool {
+		{"waits for the dead", func(kubelet.Chooser) kubelet.Pod {
+			return kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Init: []kubelet.Container{{Name: "s", Sidecar: true}, {Name: "i"}}, Containers: []kubelet.Container{{Name: "a"}}}
+		}, kubelet.Faults{WaitsForDead: true}, func(s *story) bool {
 			a, one := at(s, "a", trace.Main, trace.Signal, 0)
 			b, two := at(s, "s", trace.Main, trace.Signal, 0)
 			return one && two && b.Sub(a) < 800*time.Millisecond
 		}, true},
-		{"forgets a sidecar", func(Chooser) Pod {
-			return Pod{Policy: corev1.RestartPolicyNever, Grace: 4, Seconds: 40, Init: []Container{{Name: "s", Sidecar: true, Exits: true, Readiness: &Probe{}}}, Containers: []Container{{Name: "a"}}}
-		}, Faults{ForgetsSidecar: true}, func(s *story) bool {
+		{"forgets a sidecar", func(kubelet.Chooser) kubelet.Pod {
+			return kubelet.Pod{Policy: corev1.RestartPolicyNever, Grace: 4, Seconds: 40, Init: []kubelet.Container{{Name: "s", Sidecar: true, Exits: true, Readiness: &kubelet.Probe{}}}, Containers: []kubelet.Container{{Name: "a"}}}
+		}, kubelet.Faults{ForgetsSidecar: true}, func(s *story) bool {
 			// From the third instance on: in the back-off before it a tick has found
 			// the ended one for sure.
 			_, probed := at(s, "s", trace.ReadinessProbe, trace.End, 2)
@@ -705,9 +707,9 @@ func TestFaultsShow(t *testing.T) {
 			marks := map[bool]int{}
 			for range 150 {
 				p := test.pod(choose)
-				marks[false] += count(test.mark(tell(t, p, Run(p, "v1.37.2", choose))))
+				marks[false] += count(test.mark(tell(t, p, kubelet.Run(p, "v1.37.2", choose))))
 				p.Faults = test.fault
-				marks[true] += count(test.mark(tell(t, p, Run(p, "v1.37.2", choose))))
+				marks[true] += count(test.mark(tell(t, p, kubelet.Run(p, "v1.37.2", choose))))
 			}
 			t.Log(marks)
 			assert.Assert(t, marks[!test.correct] > 0)
@@ -721,4 +723,11 @@ func count(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// conditionIs tells whether a condition is there and True.
+func conditionIs(s *corev1.PodStatus, kind corev1.PodConditionType) bool {
+	return slices.ContainsFunc(s.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
 }

@@ -1,4 +1,4 @@
-package kubelet
+package explore
 
 import (
 	"fmt"
@@ -11,11 +11,12 @@ import (
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/podorder/podorder/reference/kubelet"
 	"github.com/podorder/podorder/reference/trace"
 )
 
-func neverPod(containers ...Container) Pod {
-	return Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: containers}
+func neverPod(containers ...kubelet.Container) kubelet.Pod {
+	return kubelet.Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Containers: containers}
 }
 
 // short writes logs with one word for a line, see TestSmallestPods, in order.
@@ -39,23 +40,23 @@ func short(logs map[string]bool) []string {
 // begin and end of its postStart hook, "a-" and "a-=" of its preStop hook; "a1"
 // is the begin of its second instance.
 func TestSmallestPods(t *testing.T) {
-	hook := Container{Name: "a", PostStart: Exec}
+	hook := kubelet.Container{Name: "a", PostStart: kubelet.Exec}
 	for _, test := range []struct {
 		name string
-		pod  Pod
+		pod  kubelet.Pod
 		o    Options
 		want []string
 	}{
 		// One process that never ends has one line.
-		{"one container", neverPod(Container{Name: "a"}), Options{}, []string{"", "a"}},
-		{"one that exits", neverPod(Container{Name: "a", Exits: true}), Options{}, []string{"", "a", "a a="}},
+		{"one container", neverPod(kubelet.Container{Name: "a"}), Options{}, []string{"", "a"}},
+		{"one that exits", neverPod(kubelet.Container{Name: "a", Exits: true}), Options{}, []string{"", "a", "a a="}},
 		// TERM may be told or not, and the process may end of it or not. After
 		// its end a process writes nothing.
-		{"one that is deleted", neverPod(Container{Name: "a"}), Options{Deletion: true}, []string{"", "a", "a a!", "a a! a=", "a a="}},
+		{"one that is deleted", neverPod(kubelet.Container{Name: "a"}), Options{Deletion: true}, []string{"", "a", "a a!", "a a! a=", "a a="}},
 		// The starts are in order, the first lines are not: R8, R22.
-		{"two containers", neverPod(Container{Name: "a"}, Container{Name: "b"}), Options{}, []string{"", "a", "a b", "b", "b a"}},
+		{"two containers", neverPod(kubelet.Container{Name: "a"}, kubelet.Container{Name: "b"}), Options{}, []string{"", "a", "a b", "b", "b a"}},
 		// The hook's lines are in order and b comes behind them; a comes anywhere.
-		{"a hook blocks", neverPod(hook, Container{Name: "b"}), Options{}, []string{
+		{"a hook blocks", neverPod(hook, kubelet.Container{Name: "b"}), Options{}, []string{
 			"",
 			"a", "a a+", "a a+ a+=", "a a+ a+= b",
 			"a+", "a+ a", "a+ a a+=", "a+ a a+= b",
@@ -65,7 +66,7 @@ func TestSmallestPods(t *testing.T) {
 		// A hook that has failed: a gets TERM, may tell it, may end; b comes when
 		// a has died, told or not, R9, R21. Before the end of the hook all is as
 		// above. After b nothing of a comes any more.
-		{"a hook fails", neverPod(Container{Name: "a", PostStart: Exec, HookFails: true}, Container{Name: "b"}), Options{}, append([]string{
+		{"a hook fails", neverPod(kubelet.Container{Name: "a", PostStart: kubelet.Exec, HookFails: true}, kubelet.Container{Name: "b"}), Options{}, append([]string{
 			"a a+ a+x", "a a+ a+x a!", "a a+ a+x a! a=", "a a+ a+x a! a= b", "a a+ a+x a! b", "a a+ a+x a=", "a a+ a+x a= b", "a a+ a+x b",
 			"a+ a a+x", "a+ a a+x a!", "a+ a a+x a! a=", "a+ a a+x a! a= b", "a+ a a+x a! b", "a+ a a+x a=", "a+ a a+x a= b", "a+ a a+x b",
 			"a+ a+x", "a+ a+x b",
@@ -79,33 +80,33 @@ func TestSmallestPods(t *testing.T) {
 		}...)},
 		// preStop comes only when the Pod is killed; TERM only behind its end.
 		// The first line of main may come at any time, or never, R76.
-		{"preStop", neverPod(Container{Name: "a", PreStop: Exec}), Options{Deletion: true}, []string{
+		{"preStop", neverPod(kubelet.Container{Name: "a", PreStop: kubelet.Exec}), Options{Deletion: true}, []string{
 			"",
 			"a", "a a-", "a a- a-=", "a a- a-= a!", "a a- a-= a! a=", "a a- a-= a=",
 			"a-", "a- a", "a- a a-=", "a- a a-= a!", "a- a a-= a! a=", "a- a a-= a=",
 			"a- a-=", "a- a-= a", "a- a-= a a!", "a- a-= a a! a=", "a- a-= a a=",
 		}},
 		// An exit is followed by the second instance; a third would show run 2.
-		{"a restart", Pod{Policy: corev1.RestartPolicyAlways, Containers: []Container{{Name: "a", Exits: true}}}, Options{},
+		{"a restart", kubelet.Pod{Policy: corev1.RestartPolicyAlways, Containers: []kubelet.Container{{Name: "a", Exits: true}}}, Options{},
 			[]string{"", "a", "a a=", "a a= a1", "a a= a1 a1="}},
 		// b waits for the end of the init container, R61.
-		{"an init container", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "i"}}, Containers: []Container{{Name: "b"}}}, Options{},
+		{"an init container", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "i"}}, Containers: []kubelet.Container{{Name: "b"}}}, Options{},
 			[]string{"", "i", "i i=", "i i= b"}},
 		// b waits for the start of the sidecar, not for its first line, R60.
-		{"a sidecar", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true}}, Containers: []Container{{Name: "b"}}}, Options{},
+		{"a sidecar", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true}}, Containers: []kubelet.Container{{Name: "b"}}}, Options{},
 			[]string{"", "b", "b s", "s", "s b"}},
 		// At the end of b the sidecar is stopped, R74.
-		{"a sidecar at the end", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true}}, Containers: []Container{{Name: "b", Exits: true}}}, Options{},
+		{"a sidecar at the end", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true}}, Containers: []kubelet.Container{{Name: "b", Exits: true}}}, Options{},
 			[]string{
 				"", "b", "b b=", "b b= s", "b b= s s!", "b b= s s! s=", "b b= s s=", "b s", "b s b=", "b s b= s!", "b s b= s! s=", "b s b= s=",
 				"s", "s b", "s b b=", "s b b= s!", "s b b= s! s=", "s b b= s=",
 			}},
 		// Its startup probe holds b back; the probe comes in any order with the
 		// first line of main, but after the hook.
-		{"a sidecar with a startup probe", Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true, Startup: &Probe{}}}, Containers: []Container{{Name: "b"}}}, Options{},
+		{"a sidecar with a startup probe", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true, Startup: &kubelet.Probe{}}}, Containers: []kubelet.Container{{Name: "b"}}}, Options{},
 			[]string{"", "s", "s ss", "s ss b", "ss", "ss b", "ss b s", "ss s", "ss s b"}},
 		// No probe before the end of the sync, R47: not before the hook of b.
-		{"a readiness probe", neverPod(Container{Name: "a", Readiness: &Probe{}}, withHook("b")), Options{}, nil},
+		{"a readiness probe", neverPod(kubelet.Container{Name: "a", Readiness: &kubelet.Probe{}}, withHook("b")), Options{}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			logs := Logs(test.pod, test.o, 20)
@@ -134,12 +135,14 @@ func TestSmallestPods(t *testing.T) {
 	}
 }
 
-func withHook(name string) Container { return Container{Name: name, PostStart: Exec} }
+func withHook(name string) kubelet.Container {
+	return kubelet.Container{Name: name, PostStart: kubelet.Exec}
+}
 
 // The order at the end of a Pod with two sidecars: the later one is stopped
 // first, R81, unless the grace period is used up.
 func TestSidecarsInReverse(t *testing.T) {
-	p := Pod{Policy: corev1.RestartPolicyNever, Init: []Container{{Name: "s", Sidecar: true}, {Name: "u", Sidecar: true}}, Containers: []Container{{Name: "b"}}}
+	p := kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true}, {Name: "u", Sidecar: true}}, Containers: []kubelet.Container{{Name: "b"}}}
 	wrong := func(o Options) (n int) {
 		for _, log := range short(Logs(p, o, 6)) {
 			if s, b := strings.Index(log, "s!"), strings.LastIndex(log, "b="); s >= 0 && b > s {
@@ -162,12 +165,12 @@ func TestRunsAreExplored(t *testing.T) {
 	choose := func(n int) int { return r.IntN(n) }
 	lines := 0
 	for range 300 {
-		version := Versions()[choose(len(Versions()))]
+		version := kubelet.Versions()[choose(len(kubelet.Versions()))]
 		p := tinyPod(version, choose)
-		crash := len(p.all()) == 1 && choose(2) == 0
+		crash := len(p.All()) == 1 && choose(2) == 0
 		p.Containers[0].Crashes, p.May.Silent = crash, choose(2) == 0
-		tr := Run(p, version, choose)
-		s := Explore(p, Options{Version: version, Deletion: true, Crashes: crash, Silent: true, GraceEnds: true, KillGraceEnds: true, Runs: 3, Codes: []int{0, 1, 2, 143}})
+		tr := kubelet.Run(p, version, choose)
+		s := Begin(p, Options{Version: version, Deletion: true, Crashes: crash, Silent: true, GraceEnds: true, KillGraceEnds: true, Runs: 3, Codes: []int{0, 1, 2, 143}})
 		once := map[string]bool{}
 		for _, e := range tr.Entries {
 			if e.Log == nil {
@@ -196,7 +199,7 @@ func TestRunsAreExplored(t *testing.T) {
 			}
 			next := s.After(l.String())
 			if next == nil {
-				t.Fatalf("%v is not explored; only %q\n%s", l, s.Lines(), tell(t, p, tr))
+				t.Fatalf("%v is not explored; only %q\n%s", l, s.Lines(), logOf(tr))
 			}
 			s = next
 			lines++
@@ -210,14 +213,14 @@ func TestRunsAreExplored(t *testing.T) {
 func TestExploredIsRun(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		pod   Pod
+		pod   kubelet.Pod
 		limit int
 	}{
-		{"one container", neverPod(Container{Name: "a"}), 3},
-		{"two containers", neverPod(Container{Name: "a"}, Container{Name: "b"}), 2},
-		{"a hook", neverPod(withHook("a"), Container{Name: "b"}), 3},
-		{"an init container", Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Init: []Container{{Name: "i"}}, Containers: []Container{{Name: "b"}}}, 5},
-		{"a restart", Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []Container{{Name: "a", Exits: true}}}, 3},
+		{"one container", neverPod(kubelet.Container{Name: "a"}), 3},
+		{"two containers", neverPod(kubelet.Container{Name: "a"}, kubelet.Container{Name: "b"}), 2},
+		{"a hook", neverPod(withHook("a"), kubelet.Container{Name: "b"}), 3},
+		{"an init container", kubelet.Pod{Policy: corev1.RestartPolicyNever, Grace: 30, Init: []kubelet.Container{{Name: "i"}}, Containers: []kubelet.Container{{Name: "b"}}}, 5},
+		{"a restart", kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 30, Containers: []kubelet.Container{{Name: "a", Exits: true}}}, 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(7, 8))
@@ -227,7 +230,7 @@ func TestExploredIsRun(t *testing.T) {
 			for ; runs < 3000 && len(left) > 0; runs++ {
 				var log []string
 				delete(left, "")
-				for _, e := range Run(test.pod, "v1.37.2", choose).Entries {
+				for _, e := range kubelet.Run(test.pod, "v1.37.2", choose).Entries {
 					if e.Log == nil {
 						continue
 					}
@@ -251,23 +254,23 @@ func TestExploredIsRun(t *testing.T) {
 
 // tinyPod draws a Pod that both readings know: exec only, thresholds that one
 // run does not reach unless they are 1.
-func tinyPod(version string, choose Chooser) Pod {
+func tinyPod(version string, choose kubelet.Chooser) kubelet.Pod {
 	flag := func() bool { return choose(2) == 1 }
-	hook := func() Handler { return Handler(choose(2)) }
-	p := Pod{Policy: []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}[choose(3)], Grace: 1 + choose(3)}
-	container := func(name string) Container {
-		c := Container{Name: name, Exits: flag(), PostStart: hook(), PreStop: hook(), HookFails: choose(4) == 0, Deaf: choose(4) == 0}
+	hook := func() kubelet.Handler { return kubelet.Handler(choose(2)) }
+	p := kubelet.Pod{Policy: []corev1.RestartPolicy{corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever}[choose(3)], Grace: 1 + choose(3)}
+	container := func(name string) kubelet.Container {
+		c := kubelet.Container{Name: name, Exits: flag(), PostStart: hook(), PreStop: hook(), HookFails: choose(4) == 0, Deaf: choose(4) == 0}
 		if choose(4) == 0 {
-			c.Startup, c.StartupFails = &Probe{}, true
+			c.Startup, c.StartupFails = &kubelet.Probe{}, true
 		}
 		if choose(4) == 0 {
-			c.Liveness, c.LivenessFails = &Probe{}, true
+			c.Liveness, c.LivenessFails = &kubelet.Probe{}, true
 		}
 		return c
 	}
 	if choose(2) == 0 {
-		p.Init = []Container{{Name: "i", Exits: flag()}}
-		if MustParseRelease(version).Has(Sidecars) && flag() {
+		p.Init = []kubelet.Container{{Name: "i", Exits: flag()}}
+		if kubelet.MustParseRelease(version).Has(kubelet.Sidecars) && flag() {
 			p.Init[0] = container("s")
 			p.Init[0].Sidecar = true
 		}
@@ -275,7 +278,7 @@ func tinyPod(version string, choose Chooser) Pod {
 	for _, name := range []string{"a", "b"}[:1+choose(2)] {
 		c := container(name)
 		if flag() {
-			c.Readiness = &Probe{}
+			c.Readiness = &kubelet.Probe{}
 		}
 		p.Containers = append(p.Containers, c)
 	}
@@ -284,12 +287,23 @@ func tinyPod(version string, choose Chooser) Pod {
 
 // The lines of a set are what After accepts, and nothing else.
 func TestSets(t *testing.T) {
-	s := Explore(neverPod(Container{Name: "a", PostStart: Exec}), Options{Deletion: true})
+	s := Begin(neverPod(kubelet.Container{Name: "a", PostStart: kubelet.Exec}), Options{Deletion: true})
 	assert.DeepEqual(t, s.Lines(), []string{"a#0 / main: begin", "a#0 / post start hook: begin"})
 	assert.Assert(t, s.After("a#0 / main: end 0") == nil)
 	a := s.After("a#0 / main: begin").After("a#0 / post start hook: begin")
 	b := s.After("a#0 / post start hook: begin").After("a#0 / main: begin")
 	assert.Equal(t, a.Key(), b.Key())
 	assert.Assert(t, a.Key() != s.Key())
-	assert.DeepEqual(t, slices.Collect(maps.Keys(Logs(neverPod(Container{Name: "a"}), Options{}, 0))), []string{""})
+	assert.DeepEqual(t, slices.Collect(maps.Keys(Logs(neverPod(kubelet.Container{Name: "a"}), Options{}, 0))), []string{""})
+}
+
+// logOf is the log of a run.
+func logOf(tr *trace.Trace) string {
+	var b strings.Builder
+	for _, e := range tr.Entries {
+		if e.Log != nil {
+			b.WriteString(*e.Log + "\n")
+		}
+	}
+	return b.String()
 }

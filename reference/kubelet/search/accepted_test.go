@@ -1,4 +1,4 @@
-package kubelet_test
+package search_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/kubelet/search"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -95,7 +96,7 @@ func TestEveryRunIsAccepted(t *testing.T) {
 func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.SampledFrom(kubelet.Versions()).Draw(t, "version")
-		p := kubelet.Draw(version, choices(t))
+		p := search.AnyPod(version, choices(t))
 		tr := kubelet.Run(p, version, choices(t))
 		k, err := reference.ParseKubelet(version)
 		assert.NilError(t, err)

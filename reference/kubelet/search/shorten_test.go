@@ -1,4 +1,4 @@
-package kubelet_test
+package search_test
 
 import (
 	"errors"
@@ -81,13 +81,13 @@ func shorten(choices []int, deadline time.Time, try func([]int) (size int, ok bo
 	}
 }
 
-// What is saved of a life is judged as the life was.
-func TestSavedLife(t *testing.T) {
+// What is saved of a run is judged as the run was.
+func TestSavedRun(t *testing.T) {
 	for n := range uint64(20) {
-		l, err := live(odd(n))
+		j, err := runAndJudge(odd(n))
 		assert.NilError(t, err)
-		dir := filepath.Join(t.TempDir(), "life")
-		assert.NilError(t, l.save(dir))
+		dir := filepath.Join(t.TempDir(), "run")
+		assert.NilError(t, j.save(dir))
 		manifest, err := os.ReadFile(filepath.Join(dir, "pod.yaml"))
 		assert.NilError(t, err)
 		pod, err := reference.ParsePod(manifest)
@@ -98,7 +98,7 @@ func TestSavedLife(t *testing.T) {
 		assert.NilError(t, errors.Join(err, f.Close()))
 		k, err := reference.ParseKubelet(tr.Header.Kubelet)
 		assert.NilError(t, err)
-		assert.Equal(t, reference.Check(k, pod, tr).Text(), l.v.Text())
+		assert.Equal(t, reference.Check(k, pod, tr).Text(), j.v.Text())
 	}
 }
 

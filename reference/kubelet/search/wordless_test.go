@@ -1,4 +1,4 @@
-package kubelet_test
+package search_test
 
 import (
 	"testing"
@@ -10,18 +10,18 @@ import (
 )
 
 // A container that never writes, such as one that a webhook adds to every Pod, does what any other
-// does: without its lines each life is accepted all the same, as nothing follows from silence.
-func TestLivesWithAContainerThatNeverWritesAreAccepted(t *testing.T) {
+// does: without its lines each run is accepted all the same, as nothing follows from silence.
+func TestRunsWithAContainerThatNeverWritesAreAccepted(t *testing.T) {
 	silenced := 0
 	for number := range uint64(1500) {
-		l, err := live(odd(number + 1))
+		j, err := runAndJudge(odd(number + 1))
 		assert.NilError(t, err)
-		k, err := reference.ParseKubelet(l.trace.Header.Kubelet)
+		k, err := reference.ParseKubelet(j.trace.Header.Kubelet)
 		assert.NilError(t, err)
-		pod := l.pod.Manifest()
+		pod := j.pod.Manifest()
 		for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
-			quiet := &trace.Trace{Header: l.trace.Header}
-			for _, e := range l.trace.Entries {
+			quiet := &trace.Trace{Header: j.trace.Header}
+			for _, e := range j.trace.Entries {
 				if e.Log != nil {
 					line, err := trace.ParseLine(*e.Log)
 					assert.NilError(t, err)
@@ -31,12 +31,12 @@ func TestLivesWithAContainerThatNeverWritesAreAccepted(t *testing.T) {
 				}
 				quiet.Entries = append(quiet.Entries, e)
 			}
-			if len(quiet.Entries) == len(l.trace.Entries) {
+			if len(quiet.Entries) == len(j.trace.Entries) {
 				continue
 			}
 			silenced++
 			if v := reference.Check(k, pod, quiet); refused(v, quiet) {
-				t.Errorf("life %d, kubelet %s, without the lines of %s:\n%s", number+1, k, c.Name, v.Text())
+				t.Errorf("run %d, kubelet %s, without the lines of %s:\n%s", number+1, k, c.Name, v.Text())
 			}
 		}
 	}

@@ -31,7 +31,7 @@ const (
 // that wait for its two cores, starts of 18 s and gaps of 14 s between the probes of
 // each second were recorded.
 func (r *reading) patient(d time.Duration) time.Duration {
-	if r.k.late {
+	if r.ev.untimed {
 		return forever
 	}
 	return max(d, 2*r.ev.slowest)

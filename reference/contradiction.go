@@ -19,7 +19,7 @@ const most = 200
 // process writes to the log at all, or that there are Events of that time. Where
 // nothing shorter than the whole trace does, it returns those that d names. Of them, it
 // points at the one that forbids most directly what was refused.
-func (r *reading) contradiction(n int, o *observation, d *denial) (why []Because, direct int) {
+func (r *reader) contradiction(n int, o *observation, d *denial) (why []Forbidding, direct int) {
 	rules := map[int]string{}
 	for _, c := range d.because {
 		rules[int(c.obs)-1] = c.rule
@@ -53,14 +53,14 @@ func (r *reading) contradiction(n int, o *observation, d *denial) (why []Because
 		if rule == "" {
 			rule = d.rule
 		}
-		why = append(why, Because{Line: obs[i].entry.Line, Log: obs[i].text(), Rule: rule})
+		why = append(why, Forbidding{Line: obs[i].entry.Line, Log: obs[i].text(), Rule: rule})
 	}
 	return why, direct
 }
 
 // fewest drops from some observations before n what is not needed for the
 // refusal. It reports whether they are enough at all.
-func (r *reading) fewest(some []int, n int, o *observation, rule string) ([]int, bool) {
+func (r *reader) fewest(some []int, n int, o *observation, rule string) ([]int, bool) {
 	obs, err := r.src.pick(some)
 	place, _ := slices.BinarySearch(some, n)
 	if err != nil || !r.breaks(obs, place, o, rule) {
@@ -83,15 +83,16 @@ func (r *reading) fewest(some []int, n int, o *observation, rule string) ([]int,
 
 // breaks judges some observations with o inserted at a place, and reports
 // whether o is the first one refused, for the given rule.
-func (r *reading) breaks(obs recorded, place int, o *observation, rule string) bool {
+func (r *reader) breaks(obs recorded, place int, o *observation, rule string) bool {
 	all := slices.Insert(slices.Clone(obs), place, *o)
-	_, n, d := readNumbered(r.k, r.p, all, r.logOnly, budget{maxStates, maxWork / most})
+	j := Judge{Kubelet: r.k, Pod: r.p, LogOnly: r.logOnly, untimed: r.ev.untimed}
+	_, n, d := j.readNumbered(all, budget{maxStates, maxWork / most})
 	return d != nil && n == place && d.rule == rule
 }
 
 // bearing lists the observations that the states and the history point at, the
 // newest of them where there are too many, and the first line of each actor.
-func (r *reading) bearing(named []int, n int) []int {
+func (r *reader) bearing(named []int, n int) []int {
 	named = slices.Clone(named)
 	in := map[int]string{}
 	add := func(at int32) {

@@ -35,7 +35,7 @@ func Enumerate(k Kubelet, pod *corev1.Pod) (iter.Seq[[]string], error) {
 		}
 		ev := gather(p, all, true)
 		ev.ample = true
-		e.from(newReading(&model{k: k, p: p, ev: ev, logOnly: true}, unbounded()), nil)
+		e.from(newReader(&model{k: k, p: p, ev: ev, logOnly: true}, unbounded()), nil)
 	}, nil
 }
 
@@ -72,7 +72,7 @@ func (e *enumerator) observation(i, n int) observation {
 
 // from yields the orders that go on from a reading of the path; false means
 // that no more are wanted.
-func (e *enumerator) from(r *reading, path recorded) bool {
+func (e *enumerator) from(r *reader, path recorded) bool {
 	n := len(path)
 	if n == len(e.lines) {
 		return e.yield(e.order)

@@ -28,6 +28,8 @@ type evidence struct {
 	// ahead is by how much the clock of the node is ahead of that of the recorder, at least: a
 	// line is written before it arrives. It is below 0 as a rule.
 	ahead time.Duration
+	// untimed: the node may have stood still, and nothing is late.
+	untimed bool
 	// complete: every process writes every line that it can.
 	complete bool
 	// logGap and eventGap: lines, or Events, may be missing or out of order.

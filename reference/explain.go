@@ -201,7 +201,7 @@ func refusal(k Kubelet, p *plan, first, second node) string {
 	}
 	ev := gather(p, obs, true)
 	ev.ample = true
-	r := newReading(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: true}, unbounded())
+	r := newReader(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: true}, unbounded())
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {
 			return d.rule

@@ -19,7 +19,7 @@ func CheckComplete(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	}
 	ev := gather(p, obs, t.LogOnly)
 	ev.complete = true
-	r := newReading(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: t.LogOnly}, judging())
+	r := newReader(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: t.LogOnly}, judging())
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {
 			return Verdict{Outcome: Violation, Rule: d.rule, Line: n + 1}
@@ -41,7 +41,7 @@ func CheckWithin(k Kubelet, pod *corev1.Pod, t *trace.Trace, states int) Outcome
 	if err != nil {
 		return Broken
 	}
-	switch _, n, d := readNumbered(k, p, obs, t.LogOnly, budget{states, maxWork}); {
+	switch _, n, d := (Judge{Kubelet: k, Pod: p, LogOnly: t.LogOnly}).readNumbered(obs, budget{states, maxWork}); {
 	case d != nil:
 		return Violation
 	case n < len(obs):
@@ -61,7 +61,7 @@ func Wide(k Kubelet, pod *corev1.Pod, states, work int) (tooMany bool, left int)
 	}
 	o := observation{entry: &trace.Entry{At: l.Time, Log: &begin, Line: 1}, isLog: true, log: l, counted: l.Run}
 	all := recorded{o}
-	r := newReading(&model{k: k, p: p, src: all, ev: gather(p, all, true), logOnly: true}, budget{maxStates, work})
+	r := newReader(&model{k: k, p: p, src: all, ev: gather(p, all, true), logOnly: true}, budget{maxStates, work})
 	for before := range states - 1 {
 		s := newState(p)
 		s.c[0].before = int32(before)

@@ -16,14 +16,6 @@ type Kubelet struct {
 	v trace.Release
 	// set are the gates that differ from the default of the version.
 	set map[string]bool
-	// late: it may take any time for what has no bound of its own.
-	late bool
-}
-
-// untimed is the kubelet on a node that may stand still.
-func (k Kubelet) untimed() Kubelet {
-	k.late = true
-	return k
 }
 
 // The span of releases that the model was written for and measured on.

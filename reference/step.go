@@ -17,12 +17,10 @@ type model struct {
 	logOnly bool
 }
 
-// reading is how far a trace has been read: the set of states in which the Pod
-// may be, and what the observations so far have shown.
+// reading is how far a trace has been read: what the observations so far have shown.
 type reading struct {
 	*model
-	states []state
-	h      []history
+	h []history
 	// shownAt is the latest update, as an observation + 1, and phase the one
 	// that it showed.
 	shownAt int32
@@ -37,13 +35,8 @@ type reading struct {
 	// next: a line without a number is of the instance after the one that it
 	// seems to be of.
 	next bool
-	// one and spare are buffers, so that a line which changes nothing costs no
-	// memory.
-	one   [1]state
-	spare []state
-	// left is what may still be spent, and tooMany whether that did not do.
-	left    budget
-	tooMany bool
+	// one is a buffer, so that a line which changes nothing costs no memory.
+	one [1]state
 }
 
 // ob returns observation n.
@@ -60,9 +53,7 @@ func (r *reading) same(s state) []state {
 	return r.one[:]
 }
 
-func newReading(m *model, b budget) *reading {
-	return &reading{model: m, states: []state{newState(m.p)}, h: newHistory(m.p), left: b}
-}
+func newReading(m *model) reading { return reading{model: m, h: newHistory(m.p)} }
 
 // at names observation n as the cause of a fact under a rule.
 func at(n int, rule string) cause { return cause{int32(n) + 1, rule} }

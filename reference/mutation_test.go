@@ -52,7 +52,7 @@ func TestWrongFieldIsRefused(t *testing.T) {
 			return false
 		}
 	}
-	refused := 0
+	refused := map[string]int{}
 	for _, experiment := range []string{"S1", "S2"} {
 		for name, change := range mutations {
 			pod, tr, k := recorded(t, experiment, "v1.34.4")
@@ -70,13 +70,15 @@ func TestWrongFieldIsRefused(t *testing.T) {
 					assert.Equal(t, v.Line, e.Line, "%s %s: %s", experiment, name, v.Text())
 					assert.Assert(t, strings.HasPrefix(v.Rule, "status/"), "%s %s: %s", experiment, name, v.Text())
 					assert.Assert(t, v.Reason != "")
-					refused++
+					refused[name]++
 				}
 				e.Pod = was
 			}
 		}
 	}
-	assert.Assert(t, refused > 60, "%d changes were refused", refused)
+	for name := range mutations {
+		assert.Check(t, refused[name] > 0, "no update could be changed: %s", name)
+	}
 }
 
 // Every line of the hook, put behind the first line of the next container, is
@@ -126,25 +128,15 @@ func TestMovedLines(t *testing.T) {
 // An explanation stays short and right on a long recording.
 func TestExplanationOfALongTrace(t *testing.T) {
 	pod, tr, k := recorded(t, "S1", "v1.36.3")
-	var logs []int
-	for i, e := range tr.Entries {
-		if e.Log != nil {
-			logs = append(logs, i)
-		}
-	}
-	for i, at := range logs {
-		if !strings.HasSuffix(*tr.Entries[at].Log, "post start hook") {
-			continue
-		}
-		// One hook line more, as the last of the log.
-		late := *tr.Entries[at].Log
-		changed := &trace.Trace{Header: tr.Header, Entries: slices.Clone(tr.Entries)}
-		end := changed.Entries[logs[len(logs)-1]]
-		changed.Entries = append(changed.Entries, trace.Entry{At: end.At.Add(3600e9), Log: &late, Line: len(tr.Entries) + 2})
-		v := reference.Check(k, pod, changed)
-		assert.Equal(t, v.Outcome, reference.Violation, v.Text())
-		assert.Assert(t, len(v.Because) >= 1 && len(v.Because) <= 2, "%d: %s", i, v.Text())
-		holdsByItself(t, k, pod, changed, v)
-		break
-	}
+	hook := slices.IndexFunc(tr.Entries, func(e trace.Entry) bool { return e.Log != nil && strings.HasSuffix(*e.Log, "post start hook") })
+	assert.Assert(t, hook >= 0, "the hook has no line")
+	// One hook line more, as the last entry.
+	late := *tr.Entries[hook].Log
+	last := tr.Entries[len(tr.Entries)-1]
+	changed := &trace.Trace{Header: tr.Header, Entries: append(slices.Clone(tr.Entries), trace.Entry{At: last.At.Add(3600e9), Log: &late, Line: last.Line + 1})}
+	v := reference.Check(k, pod, changed)
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
+	assert.Equal(t, v.Line, last.Line+1)
+	assert.Assert(t, len(v.Because) >= 1 && len(v.Because) <= 2, v.Text())
+	holdsByItself(t, k, pod, changed, v)
 }

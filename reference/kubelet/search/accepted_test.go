@@ -83,9 +83,12 @@ func refused(v reference.Verdict, tr *trace.Trace) bool {
 
 // Whatever a correct kubelet does, the judge accepts.
 func TestEveryRunIsAccepted(t *testing.T) {
+	decided := 0
+	defer func() { assert.Assert(t, decided > 0, "nothing was decided of any run") }()
 	rapid.Check(t, func(t *rapid.T) {
 		pod, k, tr := simulate(t)
 		v := reference.Check(k, pod, tr)
+		decided += count(v.Outcome == reference.Pass)
 		if refused(v, tr) {
 			t.Fatalf("%s\n%s", v.Text(), file(t, tr))
 		}
@@ -94,6 +97,8 @@ func TestEveryRunIsAccepted(t *testing.T) {
 
 // So it does for Pods of every kind, whatever befalls them.
 func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
+	decided := 0
+	defer func() { assert.Assert(t, decided > 0, "nothing was decided of any run") }()
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.SampledFrom(kubelet.Versions()).Draw(t, "version")
 		p := search.AnyPod(version, choices(t))
@@ -101,6 +106,7 @@ func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
 		k, err := reference.ParseKubelet(version)
 		assert.NilError(t, err)
 		v := reference.Check(k, p.Manifest(), tr)
+		decided += count(v.Outcome == reference.Pass)
 		if refused(v, tr) {
 			t.Fatalf("%s\n%+v\n%s", v.Text(), p, file(t, tr))
 		}
@@ -109,6 +115,8 @@ func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
 
 // The log alone is accepted as well.
 func TestEveryLogIsAccepted(t *testing.T) {
+	decided := 0
+	defer func() { assert.Assert(t, decided > 0, "nothing was decided of any log") }()
 	rapid.Check(t, func(t *rapid.T) {
 		pod, k, tr := simulate(t)
 		var log bytes.Buffer
@@ -120,6 +128,7 @@ func TestEveryLogIsAccepted(t *testing.T) {
 		alone, err := trace.ReadLog(&log, k.String())
 		assert.NilError(t, err)
 		v := reference.Check(k, pod, alone)
+		decided += count(v.Outcome == reference.Pass)
 		if refused(v, tr) {
 			t.Fatalf("%s\n%s", v.Text(), file(t, tr))
 		}

@@ -5,9 +5,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/kubelet"
@@ -27,7 +29,7 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	choose := func(n int) int { return r.IntN(n) }
 	type count struct{ refused, passed int }
-	counts := map[string]*count{}
+	counts, made, broke := map[string]*count{}, map[string]int{}, map[string]int{}
 	for n := range 1000 {
 		version := kubelet.Versions()[n%len(kubelet.Versions())]
 		p := calmPod(version, choose)
@@ -39,10 +41,16 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 			if !mutations[name](m, choose) {
 				continue
 			}
-			broken := brokenProperty(tell(t, p, m))
-			if broken == "" {
+			all := brokenProperties(tell(t, p, m))
+			for _, property := range all {
+				broke[property]++
+			}
+			all = slices.DeleteFunc(all, func(property string) bool { return slices.Contains(timed, property) })
+			if len(all) == 0 || m.Logs() == 0 { // of a trace without a line nothing is said
 				continue
 			}
+			broken := all[0]
+			made[name]++
 			c := counts[name+" against "+broken]
 			if c == nil {
 				c = &count{}
@@ -53,8 +61,20 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 				c.passed++
 			case reference.Violation, reference.Known:
 				c.refused++
+			default:
+				t.Fatalf("%s, so that %q does not hold: %s", name, broken, v.Text())
 			}
 		}
+	}
+	for name := range mutations {
+		assert.Check(t, made[name] > 0, "no trace was broken: %s", name)
+	}
+	for name := range properties {
+		// No mutation makes a file that cannot be read, and what depends on time has a test of its own.
+		if name == "the trace is well formed" || slices.Contains(timed, name) {
+			continue
+		}
+		assert.Check(t, broke[name] > 0, "whatever was changed, this held: %s", name)
 	}
 	refused, passed := 0, 0
 	for what, c := range counts {
@@ -63,6 +83,38 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 		refused, passed = refused+c.refused, passed+c.passed
 	}
 	assert.Assert(t, len(counts) > 15 && refused > 3000 && 200*passed < refused, "%d kinds, %d refused, %d passed", len(counts), refused, passed)
+}
+
+// Each of the properties in which time counts can be broken: it holds for one story, and not for the
+// same a little sooner or later.
+func TestTimedPropertiesCanBreak(t *testing.T) {
+	at := func(s float64) time.Time {
+		return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))
+	}
+	line := func(s float64, text string) trace.Entry {
+		log := at(s).Format(time.RFC3339Nano) + ": " + text
+		return trace.Entry{At: at(s), Log: &log}
+	}
+	killing := trace.Entry{At: at(0), Event: &trace.Event{Reason: "Killing", Message: "Stopping container a", FirstTimestamp: metav1.Time{Time: at(0)}}}
+	p := kubelet.Pod{Policy: corev1.RestartPolicyAlways, Init: []kubelet.Container{{Name: "s", Sidecar: true}}, Containers: []kubelet.Container{{Name: "a", PreStop: kubelet.Exec}}}
+	for name, story := range map[string]struct{ holds, broken []trace.Entry }{
+		"back-off": {
+			[]trace.Entry{line(0, "a#1 / main: end 1"), line(10, "a#2 / main: begin")},
+			[]trace.Entry{line(0, "a#1 / main: end 1"), line(9.9, "a#2 / main: begin")},
+		},
+		"sidecars last": {
+			[]trace.Entry{killing, line(1, "s#0 / main: signal TERM"), line(1.1, "a#0 / main: tick 1")},
+			[]trace.Entry{killing, line(0.9, "s#0 / main: signal TERM"), line(1.1, "a#0 / main: tick 1")},
+		},
+		"preStop before TERM": {
+			[]trace.Entry{line(0, "a#0 / main: signal TERM"), line(1.5, "a#0 / pre stop hook: begin")},
+			[]trace.Entry{line(0, "a#0 / main: signal TERM"), line(1.6, "a#0 / pre stop hook: begin")},
+		},
+	} {
+		assert.Assert(t, slices.Contains(timed, name), name)
+		assert.NilError(t, properties[name](tell(t, p, &trace.Trace{Entries: story.holds})), name)
+		assert.Assert(t, properties[name](tell(t, p, &trace.Trace{Entries: story.broken})) != nil, name)
+	}
 }
 
 // calmPod makes up a Pod of which every container can be started, and every instance writes.
@@ -78,14 +130,15 @@ func calmPod(version string, choose kubelet.Chooser) kubelet.Pod {
 	return p
 }
 
-// brokenProperty is one of the properties, apart from timed ones, that does not hold.
-func brokenProperty(s *story) string {
-	broken := ""
+// brokenProperties are the properties that do not hold, in the order of their names.
+func brokenProperties(s *story) []string {
+	var broken []string
 	for name, holds := range properties {
-		if !slices.Contains(timed, name) && (broken == "" || name < broken) && holds(s) != nil {
-			broken = name
+		if holds(s) != nil {
+			broken = append(broken, name)
 		}
 	}
+	slices.Sort(broken)
 	return broken
 }
 
@@ -118,6 +171,20 @@ var mutations = map[string]func(m *trace.Trace, choose kubelet.Chooser) bool{
 		behind := from + 1 + choose(len(at)-1-from)
 		lines := linesOf(m, at)
 		lines[from].Time = lines[behind].Time
+		text := lines[from].Format()
+		m.Entries = slices.Insert(m.Entries, at[behind]+1, trace.Entry{At: m.Entries[at[behind]].At, Log: &text})
+		return true
+	},
+	"a line of another instance": func(m *trace.Trace, choose kubelet.Chooser) bool {
+		at := which(m, func(e *trace.Entry) bool { return e.Log != nil })
+		if len(at) == 0 {
+			return false
+		}
+		from := choose(len(at))
+		behind := from + choose(len(at)-from)
+		lines := linesOf(m, at)
+		lines[from].Time = lines[behind].Time
+		lines[from].Run++
 		text := lines[from].Format()
 		m.Entries = slices.Insert(m.Entries, at[behind]+1, trace.Entry{At: m.Entries[at[behind]].At, Log: &text})
 		return true

@@ -32,7 +32,8 @@ func required(cl *cluster.Cluster, c fixtures.Case) error {
 	return nil
 }
 
-// keeps makes sure that the API server keeps every field of the Pod: one that a feature gate guards is dropped without a word. Nothing is made.
+// keeps makes sure that the API server keeps every field of the Pod: one that a feature gate guards is dropped without a word, and a webhook or a policy
+// may take any away. Nothing is made.
 func (r *runner) keeps(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
@@ -49,7 +50,7 @@ func (r *runner) keeps(ctx context.Context) error {
 		return fmt.Errorf("comparing the Pod with what the API server keeps of it: %w", err)
 	}
 	if field := dropped(wanted["spec"], kept["spec"], "spec"); field != "" {
-		return &SkipError{fmt.Sprintf("the API server drops %s, so the feature that it belongs to is off", field)}
+		return &SkipError{fmt.Sprintf("the API server drops %s, so the feature that it belongs to is off, or admission takes it away", field)}
 	}
 	return nil
 }
@@ -74,16 +75,37 @@ func dropped(wanted, kept any, path string) string {
 	case []any:
 		k, _ := kept.([]any)
 		for i, v := range w {
-			at := fmt.Sprintf("%s[%d]", path, i)
-			if i >= len(k) {
-				return at
-			}
-			if field := dropped(v, k[i], at); field != "" {
+			if field := droppedOf(v, i, k, path); field != "" {
 				return field
 			}
 		}
 	}
 	return ""
+}
+
+// droppedOf is the same for element i of a list. Where it has a name it may stand elsewhere in what was kept, behind what was added in front of it.
+func droppedOf(wanted any, i int, kept []any, path string) string {
+	w, _ := wanted.(map[string]any)
+	name, named := w["name"].(string)
+	if !named {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if i >= len(kept) {
+			return at
+		}
+		return dropped(wanted, kept[i], at)
+	}
+	at := fmt.Sprintf("%s[%s]", path, name)
+	missing := at
+	for _, k := range kept {
+		if m, _ := k.(map[string]any); m["name"] == name {
+			field := dropped(wanted, k, at)
+			if field == "" {
+				return ""
+			}
+			missing = field
+		}
+	}
+	return missing
 }
 
 // resource returns the client for the kind of an object, in the namespace of the case.

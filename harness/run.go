@@ -352,7 +352,11 @@ func (r *runner) finish(ctx context.Context) error {
 		}
 	}
 	r.o.Progress("waiting for the Pod to be gone")
-	return r.rec.AwaitOver(ctx, grace(r.pod)+goneSlack)
+	pod := r.pod
+	if last := r.rec.Pod(); last != nil {
+		pod = last // it may have been admitted with another grace period
+	}
+	return r.rec.AwaitOver(ctx, grace(pod)+goneSlack)
 }
 
 // header is the first line of the trace.

@@ -97,10 +97,16 @@ func TestAFieldThatTheServerDropsIsNamed(t *testing.T) {
 		return dropped(w["spec"], k["spec"], "spec")
 	}
 	assert.Equal(t, field(), "")
-	kept.Spec.Containers[1].RestartPolicy = nil
-	assert.Equal(t, field(), "spec.containers[1].restartPolicy")
-	kept.Spec.Containers = kept.Spec.Containers[:1]
-	assert.Equal(t, field(), "spec.containers[1]")
+	kept.Spec.Containers = append([]corev1.Container{{Name: "added"}}, kept.Spec.Containers...)
+	assert.Equal(t, field(), "", "what somebody puts in front drops nothing")
+	kept.Spec.Containers[2].RestartPolicy = nil
+	assert.Equal(t, field(), "spec.containers[b].restartPolicy")
+	kept.Spec.Containers = kept.Spec.Containers[:2]
+	assert.Equal(t, field(), "spec.containers[b]")
+	kept.Spec.Containers = []corev1.Container{{Name: "a"}, {Name: "b", RestartPolicy: &policy}}
+	wanted.Spec.Containers[0].Command = []string{"x", "y"}
+	kept.Spec.Containers[0].Command = []string{"x"}
+	assert.Equal(t, field(), "spec.containers[a].command[1]")
 }
 
 func TestAWorkloadGetsThePodAsItsTemplate(t *testing.T) {

@@ -5,10 +5,11 @@
 //
 // A trace names its kubelet and, if it is of a bundled case, its case; the
 // flags override both. The Pod comes from -pod, else from the first Pod object in
-// the trace, which is what the API server had accepted, else from the case (-case,
-// or the one that the trace names). Only a case has witnesses, so only with a case
-// a pass proves that what the case is about did happen. Where its Pod is no longer
-// the one in the trace, a line on standard error says in what.
+// the trace, which is what the API server admitted, else from the case that -case
+// names. Only a case has witnesses, so only with a case a pass proves that what the
+// case is about did happen. Where its Pod is not the one in the trace, because
+// somebody else added something to that or the case has changed since, a line on
+// standard error says in what.
 //
 // With a log alone nothing is known of deletion, which may have happened at
 // any time.

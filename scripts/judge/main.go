@@ -15,6 +15,7 @@ import (
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/admission"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -41,13 +42,15 @@ type options struct {
 // input is what the command line names, read.
 type input struct {
 	kubelet reference.Kubelet
+	// pod is the Pod that the command line names, by itself or with a case; nil
+	// where the trace is judged by the Pod in it.
 	pod     *corev1.Pod
 	trace   *trace.Trace
 	witness []trace.Pattern
-	// of is the case that the witnesses are of, and changed what has changed of
-	// its Pod since the trace was recorded.
+	// of is the case that the witnesses are of, and changes are what differs between
+	// its Pod and the one in the trace.
 	of      string
-	changed []string
+	changes admission.Changes
 	// log is there instead of trace where a log alone is judged and no witness
 	// is asked for: it may be too long to be held in memory.
 	log io.ReadSeeker
@@ -83,13 +86,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return print(v, o, stdout, stderr)
 	}
-	v := reference.Check(in.kubelet, in.pod, in.trace)
+	v := reference.CheckTrace(in.kubelet, in.trace)
+	if in.pod != nil {
+		v = reference.Check(in.kubelet, in.pod, in.trace)
+	}
 	if in.witness != nil {
 		v = v.Witnessed(in.trace, in.witness)
 	}
-	if len(in.changed) > 0 {
-		note := fmt.Sprintf("the Pod of case %s has changed since this trace was recorded, in %s", in.of, strings.Join(in.changed, ", "))
-		fmt.Fprintf(stderr, "judge: %s; the Pod in the trace is judged, and only the witnesses are those of the case as it is now\n", note)
+	if len(in.changes) > 0 {
+		note := fmt.Sprintf("the Pod in the trace is not that of case %s: %s, or the case has changed since", in.of, in.changes)
+		fmt.Fprintf(stderr, "judge: %s; the Pod in the trace is judged, and only the witnesses are those of the case\n", note)
 		if v.Outcome == reference.Inconclusive && v.Reason != "" {
 			v.Reason += "; " + note
 		}
@@ -236,12 +242,12 @@ func (in *input) fromTrace(o options) error {
 			return fmt.Errorf("-feature-gates: %w", err)
 		}
 	}
-	// The Pod that was run is the one to judge by, unless -pod gives another. The
-	// case may have changed since; it has what no trace holds.
-	recorded := podOf(in.trace)
 	if o.pod != "" {
 		return nil
 	}
+	// The Pod that was admitted is the one to judge by. The case may have another; it
+	// has what no trace holds.
+	admitted := in.trace.Admitted()
 	if o.caseID == "" {
 		cases, err := fixtures.All()
 		if err != nil {
@@ -254,12 +260,12 @@ func (in *input) fromTrace(o options) error {
 		}
 	}
 	switch {
-	case recorded != nil && in.pod != nil:
-		in.changed, in.pod = changes(recorded, in.pod), recorded
-	case recorded != nil:
-		in.pod = recorded
-	case in.pod == nil:
+	case admitted != nil && in.pod != nil:
+		in.changes, in.pod = admission.Compare(in.pod, admitted), nil
+	case admitted == nil && in.pod == nil:
 		return fmt.Errorf("%s holds no Pod object and names no bundled case: give the manifest with -pod", o.trace)
+	case admitted == nil && o.caseID == "":
+		in.pod = nil // what the case is now may not be what was run
 	}
 	return nil
 }

@@ -70,6 +70,9 @@ func (e Evidence) String() string { return fmt.Sprintf("%s:%d  %s", e.Trace, e.L
 type Recording struct {
 	Path  string
 	Trace *trace.Trace
+	// Added are the containers that somebody else added to the Pod. They write
+	// nothing, so nothing follows from their silence.
+	Added []string
 }
 
 // Result is what became of a claim.

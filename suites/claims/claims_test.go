@@ -283,6 +283,14 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestAddedContainer: nothing follows from the silence of a container that somebody else added.
+func TestAddedContainer(t *testing.T) {
+	rec := made(t, secondHook, "01: b#0 / post start hook: end 1", "02: event FailedPostStartHook b", "03: b#1 / main: begin")
+	assert.Equal(t, finding(t, Evaluate([]Recording{rec}), "b").Finding, Held)
+	rec.Added = []string{"c"}
+	assert.Equal(t, finding(t, Evaluate([]Recording{rec}), "b").Finding, NotSeen)
+}
+
 // TestOneAgainstMany: a claim that did not hold once did not hold, and the lines
 // are those of that time.
 func TestOneAgainstMany(t *testing.T) {

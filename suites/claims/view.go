@@ -14,7 +14,7 @@ import (
 type view struct {
 	path    string
 	entries []trace.Entry
-	// containers are the regular containers in listed order.
+	// containers are the regular containers of the case in listed order.
 	containers []corev1.Container
 	lines      []line
 	// until is the entry with which something interferes with the Pod: a
@@ -55,7 +55,7 @@ func newView(r Recording) *view {
 			v.lines = append(v.lines, line{l, i})
 		case e.Pod != nil:
 			if v.containers == nil {
-				v.containers = e.Pod.Spec.Containers
+				v.containers = slices.DeleteFunc(slices.Clone(e.Pod.Spec.Containers), func(c corev1.Container) bool { return slices.Contains(r.Added, c.Name) })
 			}
 			for _, s := range e.Pod.Status.ContainerStatuses {
 				v.restarted = v.restarted || s.RestartCount > 0

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/admission"
 	"github.com/podorder/podorder/suites/claims"
 )
 
@@ -19,7 +20,8 @@ type Result struct {
 	Kubelet string
 	// Verdict is the zero value for a case that was skipped.
 	Verdict reference.Verdict
-	// Skipped says why the case was not run.
+	// Skipped says why the case was not run, or cannot be judged by what was
+	// recorded.
 	Skipped string
 	// Took is the time from the case's start to its verdict.
 	Took time.Duration
@@ -29,6 +31,8 @@ type Result struct {
 	// First is why a first run of the case was inconclusive, so that this is the
 	// second; empty where the case ran once.
 	First string
+	// changes are what somebody else made of the Pod on its way into the cluster.
+	changes admission.Changes
 	// Runs are what became of each run of a repeated case, whose own result is
 	// the worst of them; nil for a case that ran once.
 	Runs []Result
@@ -100,6 +104,17 @@ func (r Result) what() string {
 		return string(r[:most]) + "…"
 	}
 	return reason
+}
+
+// beside is what stands beside a verdict in the table: the short reason, and what somebody
+// else made of the Pod.
+func (r Result) beside() string { return joined(r.what(), r.changes.String()) }
+
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // severity orders the outcomes, worst first; known and fixed stand above the
@@ -275,6 +290,9 @@ func (r *Report) Table() string {
 	if kubelets := r.kubelets(); len(kubelets) > 1 {
 		b.WriteString(align(r.matrix(kubelets), -1))
 		b.WriteString(r.notes())
+		for _, a := range r.admitted() {
+			b.WriteString(a + "\n")
+		}
 		if d := r.differences(); len(d) > 0 {
 			b.WriteString("\nwhat differs between the kubelets\n  " + strings.Join(d, "\n  ") + "\n")
 		} else {
@@ -291,7 +309,7 @@ func (r *Report) Table() string {
 			if res.Skipped == "" {
 				took = seconds(res.Took)
 			}
-			rows = append(rows, []string{res.mark(), res.Case, res.Kubelet, took, res.what()})
+			rows = append(rows, []string{res.mark(), res.Case, res.Kubelet, took, res.beside()})
 		}
 		b.WriteString(align(rows, 3))
 		fmt.Fprintf(&b, "\n%s\n", counts(r.Results))
@@ -400,6 +418,31 @@ func (r *Report) notes() string {
 	return b.String()
 }
 
+// admitted says what somebody else made of the Pods, once for all cases in which that was the same.
+func (r *Report) admitted() (out []string) {
+	cases := map[string][]string{}
+	for _, res := range r.Results {
+		line := res.changes.String()
+		if line == "" {
+			continue
+		}
+		if cases[line] == nil {
+			out = append(out, line)
+		}
+		if !slices.Contains(cases[line], res.Case) {
+			cases[line] = append(cases[line], res.Case)
+		}
+	}
+	for i, line := range out {
+		if ids := cases[line]; len(ids) == 1 {
+			out[i] += " (" + ids[0] + ")"
+		} else {
+			out[i] += fmt.Sprintf(" (%d cases)", len(ids))
+		}
+	}
+	return out
+}
+
 // shared is the short reason, without what is particular to one recording.
 func shared(res Result) string {
 	if v := res.Verdict; res.Skipped == "" && v.Rule != "" {
@@ -481,6 +524,9 @@ func (r *Report) Markdown() string {
 				b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
 			}
 		}
+		for _, a := range r.admitted() {
+			fmt.Fprintf(&b, "\n- %s", cell(a))
+		}
 		for _, d := range r.differences() {
 			fmt.Fprintf(&b, "\n- differs: %s", cell(d))
 		}
@@ -495,7 +541,7 @@ func (r *Report) Markdown() string {
 			if res.Skipped == "" {
 				took = seconds(res.Took)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(res.mark()), cell(res.Case), cell(res.Kubelet), took, cell(res.what()))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(res.mark()), cell(res.Case), cell(res.Kubelet), took, cell(res.beside()))
 		}
 		fmt.Fprintf(&b, "\n%s", counts(r.Results))
 	}
@@ -538,8 +584,10 @@ type jsonResult struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	Skipped string  `json:"skipped,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
-	Trace   string  `json:"trace,omitempty"`
-	First   string  `json:"first,omitempty"`
+	// Admission is what somebody else made of the Pod.
+	Admission []string `json:"admission,omitempty"`
+	Trace     string   `json:"trace,omitempty"`
+	First     string   `json:"first,omitempty"`
 	// Same and Of say of a repeated case how many of its runs ended with its
 	// verdict.
 	Same    int                `json:"same,omitempty"`
@@ -549,7 +597,7 @@ type jsonResult struct {
 }
 
 func (r Result) json() jsonResult {
-	j := jsonResult{Case: r.Case, Kubelet: r.Kubelet, Seconds: r.Took.Seconds(), Skipped: r.Skipped, Reason: r.Verdict.Reason, Trace: r.Trace, First: r.First}
+	j := jsonResult{Case: r.Case, Kubelet: r.Kubelet, Seconds: r.Took.Seconds(), Skipped: r.Skipped, Reason: r.Verdict.Reason, Admission: r.changes.List(), Trace: r.Trace, First: r.First}
 	if r.Skipped == "" {
 		j.Verdict = &r.Verdict
 	}

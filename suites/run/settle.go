@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,14 +52,14 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node strin
 		if p := recover(); p != nil {
 			res.Verdict = reference.Verdict{Outcome: reference.Broken, Reason: fmt.Sprintf("panic while running the case: %v", p)}
 		}
-		if res.Skipped != "" {
+		if res.Skipped != "" && res.Trace == "" {
 			_ = os.RemoveAll(dir) // nothing was recorded; the reason is in the report
 			s.progress.Printf("%s: skipped: %s", name, res.Skipped)
 			return
 		}
 		res.Took = time.Since(start)
-		if err := saveVerdict(dir, res.Verdict); err != nil {
-			res.Verdict = reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
+		if err := saveVerdict(dir, res); err != nil {
+			res.Skipped, res.Verdict = "", reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
 		}
 		s.announce(res, name)
 	}()
@@ -83,7 +84,8 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node strin
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // what that broke is of no interest
 	}
-	res.Verdict = judge(c, rec.trace, err)
+	j := judge(c, rec.trace, err)
+	res.Verdict, res.Skipped, res.changes = j.verdict, j.skipped, j.changes
 	s.claim(res, rec.trace)
 	// A run that is being interrupted has no time for it.
 	if !res.Verdict.Outcome.Green() && rec.evidence != nil && ctx.Err() == nil {
@@ -120,7 +122,7 @@ func (s *Suite) named(res Result, run int) string {
 // claim looks at what a trace shows of the public claims. One that is broken
 // shows nothing.
 func (s *Suite) claim(res Result, tr *trace.Trace) {
-	if tr == nil || res.Verdict.Outcome == reference.Broken {
+	if tr == nil || res.Skipped != "" || res.Verdict.Outcome == reference.Broken {
 		return
 	}
 	s.mu.Lock()
@@ -131,48 +133,7 @@ func (s *Suite) claim(res Result, tr *trace.Trace) {
 	if s.claims[res.Kubelet] == nil {
 		s.claims[res.Kubelet] = &claims.Tally{}
 	}
-	s.claims[res.Kubelet].Add(claims.Recording{Path: res.Trace, Trace: tr})
-}
-
-// judge returns the verdict of a case. ran is what went wrong while it was run;
-// what was recorded until then is judged all the same, since a fault of the
-// kubelet is the likeliest reason for a step that never ended.
-func judge(c fixtures.Case, tr *trace.Trace, ran error) reference.Verdict {
-	broken := func(err error) reference.Verdict {
-		return reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
-	}
-	if tr == nil {
-		if ran == nil {
-			ran = errors.New("nothing was recorded")
-		}
-		return broken(ran)
-	}
-	pod, err := reference.ParsePod(c.Manifest)
-	if err != nil {
-		return broken(fmt.Errorf("pod.yaml of the case: %w", err))
-	}
-	kubelet, err := reference.ParseKubelet(tr.Header.Kubelet)
-	if err != nil {
-		return broken(errors.Join(ran, fmt.Errorf("header of the trace: %w", err)))
-	}
-	v := reference.Check(kubelet, pod, tr).Witnessed(tr, c.Witness)
-	if ran == nil {
-		v = v.Due(kubelet, c.Rules)
-	}
-	if ran == nil {
-		return v
-	}
-	switch v.Outcome {
-	case reference.Violation, reference.Known, reference.Unmodelled, reference.Broken:
-		v.Reason = strings.TrimPrefix(v.Reason+"; the run did not end well either: "+ran.Error(), "; ")
-	default:
-		v.Outcome = reference.Inconclusive
-		v.Reason = "the run did not end well: " + ran.Error()
-		if v.Accepted > 0 {
-			v.Reason += "; everything recorded until then is allowed"
-		}
-	}
-	return v
+	s.claims[res.Kubelet].Add(claims.Recording{Path: res.Trace, Trace: tr, Added: res.changes.Containers()})
 }
 
 // prepareFolder empties the folder of a case and puts into it what is run.
@@ -189,13 +150,27 @@ func prepareFolder(dir string, c fixtures.Case) error {
 	return nil
 }
 
-func saveVerdict(dir string, v reference.Verdict) error {
-	b, err := json.MarshalIndent(v, "", "  ")
+// saveVerdict writes verdict.json: the verdict as the judge prints it, and what somebody else made of
+// the Pod. A case that was skipped has its reason there.
+func saveVerdict(dir string, res Result) error {
+	v, err := json.Marshal(res.Verdict)
+	if res.Skipped != "" {
+		v, err = json.Marshal(map[string]string{"verdict": res.Word(), "reason": res.Skipped})
+	}
 	if err != nil {
 		return fmt.Errorf("encoding the verdict: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "verdict.json"), append(b, '\n'), 0o644); err != nil {
-		return fmt.Errorf("saving the verdict %q: %w", v.Outcome, err)
+	changes, err := json.Marshal(res.changes.List())
+	if err != nil {
+		return fmt.Errorf("encoding what became of the Pod: %w", err)
+	}
+	var b bytes.Buffer
+	// Both are objects with at least one field.
+	if err := json.Indent(&b, fmt.Appendf(nil, `%s,"admission":%s}`, bytes.TrimSuffix(v, []byte("}")), changes), "", "  "); err != nil {
+		return fmt.Errorf("encoding the verdict: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "verdict.json"), append(b.Bytes(), '\n'), 0o644); err != nil {
+		return fmt.Errorf("saving the verdict %q: %w", res.Word(), err)
 	}
 	return nil
 }
@@ -210,13 +185,21 @@ func notRun(c fixtures.Case, kubelet string, why error) Result {
 // announce prints the verdict of a run: one line for a pass, for anything else
 // the whole of it and how to go on.
 func (s *Suite) announce(res Result, name string) {
-	if res.Verdict.Outcome == reference.Pass {
-		s.progress.Printf("%s: pass after %s", name, seconds(res.Took))
+	admission := res.changes.String()
+	switch {
+	case res.Skipped != "":
+		s.progress.Printf("%s: %s", name, joined("skipped: "+res.Skipped, admission))
+		return
+	case res.Verdict.Outcome == reference.Pass:
+		s.progress.Printf("%s: %s", name, joined("pass after "+seconds(res.Took), admission))
 		return
 	}
 	var b strings.Builder
 	b.WriteString("\n" + strings.TrimRight(res.Verdict.Text(), "\n") + "\n")
 	fmt.Fprintf(&b, "  case     %s, kubelet %s: %s\n", res.Case, res.Kubelet, res.Title)
+	if admission != "" {
+		fmt.Fprintf(&b, "  Pod      %s\n", admission)
+	}
 	if res.Trace != "" {
 		path := s.shown(filepath.Join(s.artifacts, filepath.FromSlash(res.Trace)))
 		fmt.Fprintf(&b, "  trace    %s\n", path)

@@ -9,12 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
@@ -47,14 +49,29 @@ var early = []string{
 	"container1 / main", "container1 / post start hook", "container2 / main", "container1 / post start hook",
 }
 
-func recording(lines ...string) *trace.Trace {
+// recording is one of the Pod of the case, and of the one that the API server admitted.
+func recording(lines ...string) *trace.Trace { return recordingOf(startupPod(), lines...) }
+
+func startupPod() *corev1.Pod {
+	all, err := fixtures.All()
+	if err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(all, func(c fixtures.Case) bool { return c.ID == startup })
+	return all[i].Pod()
+}
+
+func recordingOf(admitted *corev1.Pod, lines ...string) *trace.Trace {
 	tr := &trace.Trace{Header: trace.Header{Trace: trace.Version, Case: startup, Kubelet: "v1.37.2"}}
 	apply, _ := trace.NewAct(trace.ActApply, nil)
 	tr.Entries = append(tr.Entries, trace.Entry{At: time.Unix(0, 0), Line: 2, Did: &apply})
+	if admitted != nil {
+		tr.Entries = append(tr.Entries, trace.Entry{At: time.Unix(0, 0), Line: 3, Type: trace.Added, Pod: admitted})
+	}
 	at := time.Date(2023, 12, 21, 10, 40, 51, 0, time.UTC)
 	for i, l := range lines {
 		l = at.Add(time.Duration(i)*time.Second).Format(time.UnixDate) + ": " + l
-		tr.Entries = append(tr.Entries, trace.Entry{At: at, Line: i + 3, Log: &l})
+		tr.Entries = append(tr.Entries, trace.Entry{At: at, Line: i + 4, Log: &l})
 	}
 	return tr
 }
@@ -80,6 +97,8 @@ func TestJudge(t *testing.T) {
 		{"all witnesses, and a step that never ended", recording(ordered...), late, reference.Inconclusive, "", late.Error()},
 		{"no witness", recording(ordered[:4]...), nil, reference.Inconclusive, "", "container2 / main"},
 		{"an empty log", recording(), nil, reference.Inconclusive, "", ""},
+		{"no Pod", recordingOf(nil, ordered...), nil, reference.Inconclusive, "", "no Pod"},
+		{"no Pod, and a step that never ended", recordingOf(nil), late, reference.Inconclusive, "", late.Error()},
 		{"no trace", nil, late, reference.Broken, "", late.Error()},
 		{"no trace and no error", nil, nil, reference.Broken, "", "nothing was recorded"},
 		{"a foreign line", foreign, nil, reference.Broken, "", "hello"},
@@ -87,7 +106,9 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			v := judge(c, tt.trace, tt.ran)
+			j := judge(c, tt.trace, tt.ran)
+			v := j.verdict
+			assert.Equal(t, j.skipped, "")
 			assert.Equal(t, v.Outcome, tt.outcome, v.Text())
 			assert.Equal(t, v.Rule, tt.rule)
 			assert.Check(t, is.Contains(v.Reason, tt.reason))

@@ -39,7 +39,7 @@ func TestFinish(t *testing.T) {
 			t.Setenv("GITHUB_STEP_SUMMARY", step)
 			for _, r := range tt.results {
 				r.Trace = "a/trace.jsonl"
-				s.claim(r, shown(t))
+				s.claim(r, recording(ordered...))
 				s.add(r)
 			}
 			assert.Equal(t, s.finish(tt.tests), tt.want)
@@ -67,13 +67,6 @@ func TestFinish(t *testing.T) {
 			}
 		})
 	}
-}
-
-// shown is a recording with a Pod, as a claim needs it.
-func shown(t *testing.T) *trace.Trace {
-	tr := recording(ordered...)
-	tr.Entries = append([]trace.Entry{{At: time.Unix(0, 0), Line: 2, Type: trace.Added, Pod: caseByID(t, startup).Pod()}}, tr.Entries...)
-	return tr
 }
 
 // jobFor returns a case on the kubelet of suiteFor.

@@ -1,0 +1,362 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/record"
+	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// life is a recording that is being written: of a Pod as somebody else made it.
+type life struct {
+	tr  *trace.Trace
+	pod *corev1.Pod
+	at  time.Time
+}
+
+// lifeOf begins the life of a Pod of a case that was changed when it was admitted.
+func lifeOf(c fixtures.Case, change func(*corev1.Pod)) *life {
+	pod := c.Pod()
+	change(pod)
+	l := &life{
+		tr:  &trace.Trace{Header: trace.Header{Trace: trace.Version, Case: c.ID, Kubelet: "v1.37.2"}},
+		pod: pod, at: time.Date(2023, 12, 21, 10, 40, 51, 0, time.UTC),
+	}
+	l.did(trace.ActApply, nil)
+	l.shown(trace.Added, func(st *corev1.PodStatus) { st.Phase = corev1.PodPending })
+	return l
+}
+
+func (l *life) add(e trace.Entry) {
+	e.At, e.Line = l.at, len(l.tr.Entries)+2
+	l.tr.Entries = append(l.tr.Entries, e)
+}
+
+func (l *life) did(act string, param any) {
+	a, err := trace.NewAct(act, param)
+	if err != nil {
+		panic(err)
+	}
+	l.add(trace.Entry{Did: &a})
+}
+
+// shown adds an update.
+func (l *life) shown(kind string, status func(*corev1.PodStatus)) {
+	pod := l.pod.DeepCopy()
+	pod.Spec.NodeName = "n"
+	status(&pod.Status)
+	l.add(trace.Entry{Type: kind, Pod: pod})
+}
+
+// logs adds lines, a second apart.
+func (l *life) logs(lines ...string) *life {
+	for _, text := range lines {
+		l.at = l.at.Add(time.Second)
+		text = l.at.Format(time.RFC3339) + ": " + text
+		l.add(trace.Entry{Log: &text})
+	}
+	return l
+}
+
+func waiting(name, reason string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
+}
+
+func running(name string, started, ready bool) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, Started: &started, Ready: ready, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+}
+
+func condition(kind corev1.PodConditionType, is corev1.ConditionStatus) corev1.PodCondition {
+	return corev1.PodCondition{Type: kind, Status: is}
+}
+
+// initializing is the status while what somebody put before the containers of the startup
+// case has not come to its end, or its start.
+func initializing(st *corev1.PodStatus) {
+	st.Phase = corev1.PodPending
+	st.Conditions = []corev1.PodCondition{condition(corev1.PodReadyToStartContainers, corev1.ConditionTrue), condition(corev1.PodInitialized, corev1.ConditionFalse)}
+	st.InitContainerStatuses = []corev1.ContainerStatus{running("added", false, false)}
+	st.ContainerStatuses = []corev1.ContainerStatus{waiting("container1", "PodInitializing"), waiting("container2", "PodInitializing")}
+}
+
+// unready is the status when both containers of the startup case are ready, and what was
+// added beside them is not.
+func unready(st *corev1.PodStatus) {
+	st.Phase = corev1.PodRunning
+	st.Conditions = []corev1.PodCondition{
+		condition(corev1.PodReadyToStartContainers, corev1.ConditionTrue), condition(corev1.PodInitialized, corev1.ConditionTrue),
+		condition(corev1.ContainersReady, corev1.ConditionFalse), condition(corev1.PodReady, corev1.ConditionFalse),
+	}
+	st.ContainerStatuses = []corev1.ContainerStatus{running("added", true, false), running("container1", true, true), running("container2", true, true)}
+}
+
+var (
+	asked   = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}}}
+	sidecar = corev1.ContainerRestartPolicyAlways
+)
+
+// first puts a container before those of a list.
+func first(list []corev1.Container, c corev1.Container) []corev1.Container {
+	c.Name, c.Image = "added", "mesh:1"
+	return append([]corev1.Container{c}, list...)
+}
+
+// TestJudgeAdmitted: the Pod that the API server admitted is judged, never the manifest, and what was added says
+// nothing by its silence. Who judges by the manifest refuses the first four.
+func TestJudgeAdmitted(t *testing.T) {
+	c, stop := caseByID(t, startup), caseByID(t, "terminate/kill-after-term")
+	notReady := fmt.Errorf("step 1: %w", &record.AwaitError{What: "condition Ready", Why: record.ErrOver, Last: "it is there"})
+	noLine := fmt.Errorf("step 1: %w", &record.AwaitError{What: `line "container2 / main"`, Why: record.ErrOver, Last: "nothing"})
+	waits := c
+	ready := &fixtures.Await{Condition: "Ready"}
+	waits.Steps = append([]fixtures.Step{{Await: ready}}, c.Steps...)
+	yes, long, short := true, int64(100), int64(2)
+
+	tests := []struct {
+		name    string
+		c       fixtures.Case
+		change  func(*corev1.Pod)
+		live    func(*life)
+		ran     error
+		outcome reference.Outcome // 0 where the case is skipped
+		skipped string
+		line    string
+	}{
+		{
+			name: "a sidecar", c: c,
+			change: func(p *corev1.Pod) {
+				p.Spec.InitContainers = first(nil, corev1.Container{RestartPolicy: &sidecar, StartupProbe: asked})
+			},
+			live: func(l *life) {
+				l.shown(trace.Modified, initializing)
+				l.logs(ordered...)
+			},
+			outcome: reference.Pass, line: "admission added: initContainers[added]",
+		},
+		{
+			name: "an init container", c: c,
+			change: func(p *corev1.Pod) { p.Spec.InitContainers = first(nil, corev1.Container{}) },
+			live: func(l *life) {
+				l.shown(trace.Modified, initializing)
+				l.logs(ordered...)
+			},
+			outcome: reference.Pass, line: "admission added: initContainers[added]",
+		},
+		{
+			name: "a regular container", c: c,
+			change: func(p *corev1.Pod) {
+				p.Spec.Containers = first(p.Spec.Containers, corev1.Container{ReadinessProbe: asked})
+			},
+			live: func(l *life) {
+				l.logs(ordered...)
+				l.shown(trace.Modified, unready)
+			},
+			outcome: reference.Pass, line: "admission added: containers[added]",
+		},
+		{
+			name: "a longer grace period", c: stop,
+			change: func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = &long },
+			live: func(l *life) {
+				l.logs("deaf#0 / main: begin", "other#0 / main: begin")
+				l.did(trace.ActDelete, trace.DeleteParam{})
+				l.logs("other#0 / main: signal TERM", "deaf#0 / main: signal TERM", "other#0 / main: end 0")
+				l.at = l.at.Add(60 * time.Second)
+				l.logs("deaf#0 / main: tick 1")
+			},
+			outcome: reference.Pass, line: "admission changed: spec.terminationGracePeriodSeconds",
+		},
+		{
+			name: "a sidecar, and a kubelet that is wrong", c: c,
+			change: func(p *corev1.Pod) {
+				p.Spec.InitContainers = first(nil, corev1.Container{RestartPolicy: &sidecar})
+			},
+			live:    func(l *life) { l.logs(early...) },
+			outcome: reference.Violation, line: "admission added: initContainers[added]",
+		},
+		{
+			name: "labels, variables and volumes", c: c,
+			change: func(p *corev1.Pod) {
+				p.Labels = map[string]string{"injected": "true"}
+				p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "HOST", Value: "h"}}
+				p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "certs"})
+			},
+			live:    func(l *life) { l.logs(ordered...) },
+			outcome: reference.Pass, line: "admission added: containers[container1].env, spec.volumes[certs], metadata.labels.injected",
+		},
+		{
+			name: "labels, and a witness that did not come", c: c,
+			change:  func(p *corev1.Pod) { p.Labels = map[string]string{"injected": "true"} },
+			live:    func(l *life) { l.logs(ordered[:4]...) },
+			outcome: reference.Inconclusive, line: "admission added: metadata.labels.injected",
+		},
+		{
+			name: "a field that the model does not know", c: c,
+			change:  func(p *corev1.Pod) { p.Spec.ShareProcessNamespace = &yes },
+			live:    func(l *life) { l.logs(ordered...) },
+			skipped: "does not know what was added to the Pod: spec.shareProcessNamespace", line: "admission added: spec.shareProcessNamespace",
+		},
+		{
+			name: "another command", c: c,
+			change:  func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"wrap"} },
+			live:    func(l *life) { l.logs(early...) },
+			skipped: "is not that of the case: added containers[container1].command", line: "admission added: containers[container1].command",
+		},
+		{
+			name: "a hook", c: c,
+			change: func(p *corev1.Pod) {
+				p.Spec.Containers[1].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}
+			},
+			live:    func(l *life) { l.logs(ordered...) },
+			skipped: "added containers[container2].lifecycle", line: "admission added: containers[container2].lifecycle",
+		},
+		{
+			name: "another restart policy", c: c,
+			change:  func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever },
+			live:    func(l *life) { l.logs(ordered...) },
+			skipped: "changed spec.restartPolicy", line: "admission changed: spec.restartPolicy",
+		},
+		{
+			name: "the containers in another order", c: c,
+			change: func(p *corev1.Pod) {
+				p.Spec.Containers[0], p.Spec.Containers[1] = p.Spec.Containers[1], p.Spec.Containers[0]
+			},
+			live:    func(l *life) { l.logs("container2 / main", "container1 / main") },
+			skipped: "changed order of containers", line: "admission changed: order of containers",
+		},
+		{
+			name: "a container that is never ready, and a case that waits for the Pod", c: waits,
+			change: func(p *corev1.Pod) {
+				p.Spec.Containers = first(p.Spec.Containers, corev1.Container{ReadinessProbe: asked})
+			},
+			live: func(l *life) {
+				l.logs(ordered...)
+				l.shown(trace.Modified, unready)
+			},
+			ran:     notReady,
+			skipped: "container added, which was added to the Pod, is not ready", line: "admission added: containers[added]",
+		},
+		{
+			// It is ready, or not: nothing waits for it.
+			name: "the same, and a case that waits for a line", c: waits,
+			change: func(p *corev1.Pod) {
+				p.Spec.Containers = first(p.Spec.Containers, corev1.Container{ReadinessProbe: asked})
+			},
+			live: func(l *life) {
+				l.logs(ordered...)
+				l.shown(trace.Modified, unready)
+			},
+			ran:     noLine,
+			outcome: reference.Inconclusive, line: "admission added: containers[added]",
+		},
+		{
+			name: "an init container that does not end", c: c,
+			change:  func(p *corev1.Pod) { p.Spec.InitContainers = first(nil, corev1.Container{}) },
+			live:    func(l *life) { l.shown(trace.Modified, initializing) },
+			ran:     noLine,
+			skipped: "container added, which was added to the Pod, has not ended with 0", line: "admission added: initContainers[added]",
+		},
+		{
+			name: "a shorter grace period, which takes a witness away", c: stop,
+			change: func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = &short },
+			live: func(l *life) {
+				l.logs("deaf#0 / main: begin", "other#0 / main: begin")
+				l.did(trace.ActDelete, trace.DeleteParam{})
+				l.logs("deaf#0 / main: signal TERM", "other#0 / main: signal TERM")
+			},
+			skipped: "which may be for what became of the Pod: changed spec.terminationGracePeriodSeconds", line: "admission changed: spec.terminationGracePeriodSeconds",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := lifeOf(tt.c, tt.change)
+			tt.live(l)
+			j := judge(tt.c, l.tr, tt.ran)
+			assert.Equal(t, j.verdict.Outcome, tt.outcome, "%s %s", j.skipped, j.verdict.Text())
+			assert.Check(t, is.Contains(j.skipped, tt.skipped))
+			assert.Equal(t, tt.skipped == "", j.skipped == "")
+			assert.Equal(t, j.changes.String(), tt.line)
+		})
+	}
+}
+
+// TestJudgeEphemeral: a container that the case itself adds is nobody else's.
+func TestJudgeEphemeral(t *testing.T) {
+	c := caseByID(t, startup)
+	l := lifeOf(c, func(*corev1.Pod) {})
+	debug := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug", Image: "i:1"}}
+	l.logs(ordered...)
+	l.did(trace.ActDebug, debug.EphemeralContainerCommon)
+	l.pod.Spec.EphemeralContainers = append(l.pod.Spec.EphemeralContainers, debug)
+	l.logs("debug / main: begin")
+	j := judge(c, l.tr, nil)
+	assert.Equal(t, j.verdict.Outcome, reference.Pass, j.verdict.Text())
+	assert.Check(t, is.Len(j.changes, 0))
+}
+
+// TestSettleAdmitted: what somebody else made of the Pod stands beside the verdict
+// wherever that is shown, and what was recorded of a case that is skipped is kept.
+func TestSettleAdmitted(t *testing.T) {
+	c := caseByID(t, startup)
+	injected := lifeOf(c, func(p *corev1.Pod) {
+		p.Spec.InitContainers = first(nil, corev1.Container{RestartPolicy: &sidecar})
+	})
+	wrapped := lifeOf(c, func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"wrap"} })
+	for _, tt := range []struct {
+		name, word, list, line string
+		life                   *life
+		lines                  []string
+	}{
+		{"a pass", "pass", "added initContainers[added]", "admission added: initContainers[added]", injected, ordered},
+		{"skipped", "skipped", "added containers[container1].command", "admission added: containers[container1].command", wrapped, ordered},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, printed := suiteFor(t, saved(t, tt.life.logs(tt.lines...).tr, nil, nil))
+			res := s.settle(t.Context(), c, "v1.37.2", "n", 0)
+			assert.Equal(t, res.Word(), tt.word, res.Verdict.Text())
+			assert.Check(t, is.Contains(printed.String(), tt.line))
+			dir := filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence")
+			_, err := os.Stat(filepath.Join(dir, "trace.jsonl"))
+			assert.NilError(t, err)
+			b, err := os.ReadFile(filepath.Join(dir, "verdict.json"))
+			assert.NilError(t, err)
+			var v struct {
+				Verdict, Reason string
+				Admission       []string
+			}
+			assert.NilError(t, json.Unmarshal(b, &v))
+			assert.Equal(t, v.Verdict, tt.word)
+			assert.Equal(t, v.Reason, res.Skipped)
+			assert.DeepEqual(t, v.Admission, []string{tt.list})
+
+			other := res
+			other.Kubelet = "v1.28.5"
+			for _, r := range []*Report{{Results: []Result{res}}, {Results: []Result{res, other}}} {
+				assert.Check(t, is.Contains(r.Table(), tt.line))
+				assert.Check(t, is.Contains(r.Markdown(), tt.line))
+				all, err := r.JSON()
+				assert.NilError(t, err)
+				assert.Check(t, is.Contains(string(all), tt.list))
+			}
+		})
+	}
+}
+
+// TestByName: a reader knows a container by its name.
+func TestByName(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "a"}, {Name: "b"}}}}
+	got := byName([]string{"spec.initContainers[1].restartPolicy (off)", "spec.containers[3].x", "spec.hostPID"}, pod)
+	assert.DeepEqual(t, got, []string{"initContainers[b].restartPolicy (off)", "spec.containers[3].x", "spec.hostPID"})
+	assert.Assert(t, !strings.Contains(strings.Join(got, " "), "[1]"))
+}

@@ -1,13 +1,12 @@
 package host
 
 import (
-	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,11 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/podorder/podorder/fixtures/image/layer"
+	"github.com/podorder/podorder/harness/archive"
 )
 
 // Patience, not rules: how long a runtime may take to answer, and to run the probe.
@@ -48,12 +46,8 @@ func newProbeImage(ctx context.Context, dir string) (probeImage, error) {
 		return probeImage{}, fmt.Errorf("make the probe's image: %w", err)
 	}
 	// Each process has a probe of its own, so that two that start at once do not remove each other's.
-	tag, err := name.NewTag(fmt.Sprintf("localhost/podorder/probe:%d", os.Getpid()))
-	if err != nil {
-		return probeImage{}, fmt.Errorf("name the probe's image: %w", err)
-	}
-	p := probeImage{archive: filepath.Join(dir, "probe.tar"), ref: tag.String()}
-	if err := tarball.WriteToFile(p.archive, tag, image); err != nil {
+	p := probeImage{archive: filepath.Join(dir, "probe.tar"), ref: fmt.Sprintf("localhost/podorder/probe:%d", os.Getpid())}
+	if err := archive.Write(p.archive, map[string]v1.Image{p.ref: image}); err != nil {
 		return probeImage{}, fmt.Errorf("write the probe's image: %w", err)
 	}
 	return p, nil
@@ -79,32 +73,13 @@ func compileProbe(ctx context.Context, dir string) ([]byte, error) {
 
 // assemble makes an image of one program.
 func assemble(program []byte) (v1.Image, error) {
-	var layer bytes.Buffer
-	w := tar.NewWriter(&layer)
-	if err := w.WriteHeader(&tar.Header{Name: "probe", Mode: 0o755, Size: int64(len(program))}); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(program); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer.Bytes())), nil })
+	files := layer.Tree{}
+	files.File("probe", 0o755, program)
+	l, err := files.Layer(gzip.NoCompression)
 	if err != nil {
 		return nil, err
 	}
-	image, err := mutate.AppendLayers(empty.Image, l)
-	if err != nil {
-		return nil, err
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	config.OS, config.Architecture = "linux", runtime.GOARCH
-	config.Config = v1.Config{Entrypoint: []string{"/probe"}}
-	return mutate.ConfigFile(image, config)
+	return layer.Image(runtime.GOARCH, v1.Config{Entrypoint: []string{"/probe"}}, l)
 }
 
 // errAbsent says that a runtime is not installed.

@@ -21,6 +21,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/podorder/podorder/fixtures/image/layer"
+	"github.com/podorder/podorder/harness/archive"
 	"github.com/podorder/podorder/harness/host"
 )
 
@@ -594,19 +596,14 @@ func (b *builder) stepImages(ctx context.Context, sandbox string) (file string, 
 		if err != nil {
 			return fmt.Errorf("ask kubeadm for the images it wants: %w", err)
 		}
-		work, err := b.store.temp()
-		if err != nil {
-			return fmt.Errorf("make a working folder: %w", err)
-		}
-		defer os.RemoveAll(work)
-		return b.writeImages(work, filepath.Join(dir, "images.tar"), strings.Fields(string(out)), sandbox)
+		return b.writeImages(filepath.Join(dir, "images.tar"), strings.Fields(string(out)), sandbox)
 	})
 	return filepath.Join(dir, "images.tar"), err
 }
 
 // writeImages writes an archive with an image for each reference.
-func (b *builder) writeImages(work, file string, refs []string, sandbox string) error {
-	network, err := networkLayers(b.networkRoot, work)
+func (b *builder) writeImages(file string, refs []string, sandbox string) error {
+	network, err := networkLayers(b.networkRoot)
 	if err != nil {
 		return err
 	}
@@ -635,13 +632,13 @@ func (b *builder) writeImages(work, file string, refs []string, sandbox string) 
 		default:
 			return fmt.Errorf("kubeadm wants the image %s, and there is no recipe for it", ref)
 		}
-		t := tree{}
-		t.copy(at, 0o755, from)
-		l, err := t.layer(filepath.Join(work, program+".tar"), gzip.BestSpeed)
+		t := layer.Tree{}
+		t.Copy(at, 0o755, from)
+		l, err := t.Layer(gzip.BestSpeed)
 		if err != nil {
 			return fmt.Errorf("pack %s: %w", program, err)
 		}
-		img, err := image(v1.Config{
+		img, err := layer.Image(runtime.GOARCH, v1.Config{
 			Entrypoint: []string{"/" + at}, WorkingDir: "/",
 			Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 		}, append(append([]v1.Layer{}, base...), l)...)
@@ -650,23 +647,23 @@ func (b *builder) writeImages(work, file string, refs []string, sandbox string) 
 		}
 		all[ref] = img
 	}
-	return archive(file, all)
+	return archive.Write(file, all)
 }
 
 // networkLayers are the layers of an image whose program calls iptables, nft or ip.
-func networkLayers(root, work string) ([]v1.Layer, error) {
-	debian, err := layerFile(filepath.Join(root, "root.tar"), gzip.BestSpeed)
+func networkLayers(root string) ([]v1.Layer, error) {
+	debian, err := layer.FromFile(filepath.Join(root, "root.tar"), gzip.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
 	// The packages are unpacked, not configured, so nothing has chosen an iptables. Every kernel in use has nf_tables.
-	t := tree{}
+	t := layer.Tree{}
 	for _, family := range []string{"iptables", "ip6tables"} {
 		for _, suffix := range []string{"", "-save", "-restore"} {
-			t.symlink("usr/sbin/"+family+suffix, "xtables-nft-multi")
+			t.Symlink("usr/sbin/"+family+suffix, "xtables-nft-multi")
 		}
 	}
-	choice, err := t.layer(filepath.Join(work, "iptables.tar"), gzip.BestSpeed)
+	choice, err := t.Layer(gzip.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
@@ -719,15 +716,15 @@ func (b *builder) base(ctx context.Context, kind fs.FS, work string) (string, er
 		return "", err
 	}
 	// The archive is read once, by a runtime on the same machine: compressing it would only take time.
-	root, err := layerFile(filepath.Join(b.nodeRoot, "root.tar"), gzip.NoCompression)
+	root, err := layer.FromFile(filepath.Join(b.nodeRoot, "root.tar"), gzip.NoCompression)
 	if err != nil {
 		return "", err
 	}
-	files, err := t.layer(filepath.Join(work, "files.tar"), gzip.NoCompression)
+	files, err := t.Layer(gzip.NoCompression)
 	if err != nil {
 		return "", err
 	}
-	img, err := image(v1.Config{
+	img, err := layer.Image(runtime.GOARCH, v1.Config{
 		Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
 		StopSignal: "SIGRTMIN+3", // which is how systemd is told to end
 		Env: []string{
@@ -740,7 +737,7 @@ func (b *builder) base(ctx context.Context, kind fs.FS, work string) (string, er
 		return "", err
 	}
 	file := filepath.Join(work, "base.tar")
-	return file, archive(file, map[string]v1.Image{baseRef(b.version): img})
+	return file, archive.Write(file, map[string]v1.Image{baseRef(b.version): img})
 }
 
 // Labels of images that were built here.
@@ -754,8 +751,8 @@ func baseRef(version string) string {
 }
 
 // nodeFiles is everything in the node's file system beside the Debian packages.
-func (b *builder) nodeFiles(ctx context.Context, kind fs.FS) (tree, error) {
-	t := tree{}
+func (b *builder) nodeFiles(ctx context.Context, kind fs.FS) (layer.Tree, error) {
+	t := layer.Tree{}
 	err := fs.WalkDir(kind, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(p, "LICENSES/") {
 			return err
@@ -768,18 +765,18 @@ func (b *builder) nodeFiles(ctx context.Context, kind fs.FS) (tree, error) {
 		if strings.HasPrefix(p, "usr/local/bin/") || strings.HasPrefix(p, "kind/bin/") {
 			mode = 0o755
 		}
-		t.file(p, mode, data)
+		t.File(p, mode, data)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read kind's base files: %w", err)
 	}
 	for _, c := range []string{"kubelet", "kubeadm", "kubectl"} {
-		t.copy("usr/bin/"+c, 0o755, filepath.Join(b.kubernetes, c))
+		t.Copy("usr/bin/"+c, 0o755, filepath.Join(b.kubernetes, c))
 	}
-	t.copy("usr/local/sbin/runc", 0o755, filepath.Join(b.runc, "runc"))
+	t.Copy("usr/local/sbin/runc", 0o755, filepath.Join(b.runc, "runc"))
 	for _, p := range containerd.packages {
-		t.copy("usr/local/bin/"+path.Base(p), 0o755, filepath.Join(b.containerd, path.Base(p)))
+		t.Copy("usr/local/bin/"+path.Base(p), 0o755, filepath.Join(b.containerd, path.Base(p)))
 	}
 	for _, tl := range tools {
 		where := "usr/local/bin/"
@@ -787,30 +784,30 @@ func (b *builder) nodeFiles(ctx context.Context, kind fs.FS) (tree, error) {
 			where = "opt/cni/bin/"
 		}
 		for _, p := range tl.packages { // CoreDNS has none: it runs as a Pod
-			t.copy(where+path.Base(p), 0o755, filepath.Join(b.tools, path.Base(p)))
+			t.Copy(where+path.Base(p), 0o755, filepath.Join(b.tools, path.Base(p)))
 		}
 	}
 	spec, err := baseSpec(ctx, filepath.Join(b.containerd, "ctr"))
 	if err != nil {
 		return nil, err
 	}
-	t.file("etc/containerd/cri-base.json", 0o644, spec)
-	t.file("kind/version", 0o644, []byte(b.version))
+	t.File("etc/containerd/cri-base.json", 0o644, spec)
+	t.File("kind/version", 0o644, []byte(b.version))
 	for _, m := range []string{"default-cni.yaml", "default-storage.yaml"} {
 		data, err := sources.ReadFile("manifests/" + m)
 		if err != nil {
 			return nil, err
 		}
-		t.file("kind/manifests/"+m, 0o644, data)
+		t.File("kind/manifests/"+m, 0o644, data)
 	}
 	// The kernel's messages are the host's, and would only confuse.
-	t.file("etc/systemd/journald.conf.d/podorder.conf", 0o644, []byte("[Journal]\nReadKMsg=no\n"))
+	t.File("etc/systemd/journald.conf.d/podorder.conf", 0o644, []byte("[Journal]\nReadKMsg=no\n"))
 	for _, unit := range []string{"kubelet", "containerd", "undo-mount-hacks"} {
-		t.symlink("etc/systemd/system/multi-user.target.wants/"+unit+".service", "/etc/systemd/system/"+unit+".service")
+		t.Symlink("etc/systemd/system/multi-user.target.wants/"+unit+".service", "/etc/systemd/system/"+unit+".service")
 	}
 	// It registers with the kernel, which is shared with the host.
-	t.symlink("etc/systemd/system/systemd-binfmt.service", "/dev/null")
-	t.folder("etc/kubernetes/manifests")
+	t.Symlink("etc/systemd/system/systemd-binfmt.service", "/dev/null")
+	t.Folder("etc/kubernetes/manifests", 0o755)
 	return t, nil
 }
 

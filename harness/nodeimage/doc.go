@@ -21,7 +21,7 @@
 // crictl (recipe.go) with the modules of Kubernetes, so that they find in the compiler's cache what Kubernetes has left there (together.go),
 // and runc from its own; two root file systems of Debian or Ubuntu packages from the mirrors that the system's own apt is configured for
 // (rootfs.go); kind's entrypoint, units and configuration from the module of the kind in go.mod (build.go). The images of the control plane
-// are put together without a registry (layer.go) and imported into the node's containerd (commit.go). The steps run side by side, with two
+// are put together without a registry and imported into the node's containerd (commit.go). The steps run side by side, with two
 // compilations at a time.
 //
 // [Kubelet] builds just the kubelet of a version, for nodes that are to run another one than their image holds (kubelet.go).

@@ -52,17 +52,21 @@ type Node struct {
 	Name string
 	// Kubelet and Runtime are versions as the node reports them: "v1.37.2", "containerd://2.3.5".
 	Kubelet, Runtime string
+	// Platform is what its images are for: "linux/amd64".
+	Platform string
 	// container is the node as kind knows it; nil where it is not a container on this machine.
 	container nodes.Node
 }
 
 // Cluster returns the cluster that Create made.
 func (p *Provider) Cluster(ctx context.Context) (*Cluster, error) {
-	name := p.Name()
+	p.mu.Lock()
+	name, st := p.name, p.state
+	p.mu.Unlock()
 	if name == "" {
 		return nil, errors.New("using the kind cluster: there is none yet")
 	}
-	c, err := Open(ctx, p.GetKubeconfig(), p.GetKubectlContext())
+	c, err := Open(ctx, st.kubeconfig(name), "kind-"+name)
 	if err != nil {
 		return nil, err
 	}

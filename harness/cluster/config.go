@@ -14,16 +14,10 @@ import (
 
 // Worker is one worker node of a kind cluster.
 type Worker struct {
-	// Image is the node image; empty for that of the control plane. Workers may run other kubelet versions than the control plane.
-	Image string
-	// Version is the Kubernetes version of Image, "v1.37.2".
-	Version string
 	// Kubelet is the path of a kubelet on this machine that the node runs in place of the one in its image; empty for that.
 	Kubelet string
 	// Spare keeps the node for the cases that disturb whatever else is on theirs: it gets the label LabelSpare.
-	Spare  bool
-	Labels map[string]string
-	Mounts []v1alpha4.Mount
+	Spare bool
 }
 
 // kubeletPath is where a kind node has its kubelet.
@@ -34,23 +28,16 @@ const kubeletPath = "/usr/bin/kubelet"
 func Config(rt Runtime, o Options) *v1alpha4.Cluster {
 	c := &v1alpha4.Cluster{
 		TypeMeta:      v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
-		FeatureGates:  o.FeatureGates,
 		RuntimeConfig: o.RuntimeConfig,
-		Nodes:         []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole, Image: o.Image, ExtraMounts: o.Mounts}},
+		Nodes:         []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole, Image: o.Image}},
 	}
 	for _, w := range o.Workers {
-		n := v1alpha4.Node{Role: v1alpha4.WorkerRole, Image: w.Image, Labels: maps.Clone(w.Labels), ExtraMounts: slices.Clone(w.Mounts)}
-		if n.Image == "" {
-			n.Image = o.Image
-		}
+		n := v1alpha4.Node{Role: v1alpha4.WorkerRole, Image: o.Image}
 		if w.Kubelet != "" {
 			n.ExtraMounts = append(n.ExtraMounts, v1alpha4.Mount{HostPath: w.Kubelet, ContainerPath: kubeletPath, Readonly: true})
 		}
 		if w.Spare {
-			if n.Labels == nil {
-				n.Labels = map[string]string{}
-			}
-			n.Labels[LabelSpare] = "true"
+			n.Labels = map[string]string{LabelSpare: "true"}
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
@@ -58,16 +45,14 @@ func Config(rt Runtime, o Options) *v1alpha4.Cluster {
 		// kind leaves the taint away where there are no workers.
 		c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, "kind: InitConfiguration\nnodeRegistration:\n  taints: []\n")
 	}
-	adapt(c, rt, o)
+	// One KubeletConfiguration serves all nodes of a cluster, so the control plane's version decides; kubelets ignore what they do not know.
+	c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, rt.KubeadmPatches(o.Version)...)
+	c.ContainerdConfigPatches = append(c.ContainerdConfigPatches, rt.ContainerdPatches()...)
 	if len(o.ControlPlaneGates) > 0 {
 		// kind gives feature gates to every component of the cluster. A kubelet does not start with one that it does not know.
-		c.FeatureGates = maps.Clone(o.FeatureGates)
-		if c.FeatureGates == nil {
-			c.FeatureGates = map[string]bool{}
-		}
+		c.FeatureGates = o.ControlPlaneGates
 		patch := "kind: KubeletConfiguration\nfeatureGates:\n"
 		for _, gate := range slices.Sorted(maps.Keys(o.ControlPlaneGates)) {
-			c.FeatureGates[gate] = o.ControlPlaneGates[gate]
 			patch += "  " + gate + ": null\n"
 		}
 		c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, patch)
@@ -107,23 +92,6 @@ func electNobody(c *v1alpha4.Cluster, version string) {
 	})
 }
 
-// adapt adds to a configuration what this machine needs, and an image where a node has none.
-func adapt(c *v1alpha4.Cluster, rt Runtime, o Options) {
-	if len(c.Nodes) == 0 {
-		c.Nodes = []v1alpha4.Node{{Role: v1alpha4.ControlPlaneRole}}
-	}
-	for i := range c.Nodes {
-		if c.Nodes[i].Image == "" {
-			c.Nodes[i].Image = o.Image
-		}
-	}
-	// One KubeletConfiguration serves all nodes of a cluster, so the control plane's version decides; kubelets ignore what they do not know.
-	c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, rt.KubeadmPatches(o.Version)...)
-	c.ContainerdConfigPatches = append(c.ContainerdConfigPatches, rt.ContainerdPatches()...)
-	c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, o.KubeadmPatches...)
-	c.ContainerdConfigPatches = append(c.ContainerdConfigPatches, o.ContainerdPatches...)
-}
-
 // fingerprint stands for everything about a configuration that a cluster cannot change later.
 func fingerprint(c *v1alpha4.Cluster) string {
 	b, err := json.Marshal(c)
@@ -158,12 +126,7 @@ const (
 func ownedName(o Owner, which string) string { return namePrefix + o.String() + "-" + which }
 
 // keptName returns the name of a cluster that outlives its process.
-func keptName(name, print string) string {
-	if name == "" {
-		name = print
-	}
-	return keptPrefix + name
-}
+func keptName(print string) string { return keptPrefix + print }
 
 // ownerOfName returns the owner that the name of a cluster carries. It is false for kept clusters and for those of others.
 func ownerOfName(name string) (Owner, bool) {

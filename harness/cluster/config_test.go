@@ -6,7 +6,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
-	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	"sigs.k8s.io/yaml"
 )
 
@@ -16,13 +15,8 @@ func TestConfig(t *testing.T) {
 	for name, o := range map[string]Options{
 		"single": {Image: "podorder/node:v1.37.2", Version: "v1.37.2"},
 		"workers": {
-			Image: "podorder/node:v1.37.2", Version: "v1.37.2",
-			Workers: []Worker{
-				{},
-				{Image: "podorder/node:v1.28.5", Labels: map[string]string{"a": "b"}, Mounts: []v1alpha4.Mount{{HostPath: "/h", ContainerPath: "/c"}}},
-			},
-			FeatureGates: map[string]bool{"GenericWorkload": true}, RuntimeConfig: map[string]string{"scheduling.k8s.io/v1beta1": "true"},
-			KubeadmPatches: []string{"kind: ClusterConfiguration\n"}, ContainerdPatches: []string{"x = 1\n"},
+			Image: "podorder/node:v1.37.2", Version: "v1.37.2", Workers: []Worker{{}, {}},
+			RuntimeConfig: map[string]string{"scheduling.k8s.io/v1beta1": "true"},
 		},
 		"kubelets": {
 			Image: "podorder/node:v1.37.2", Version: "v1.37.2", Schedulable: true,
@@ -47,7 +41,7 @@ func TestFingerprintTellsOptionsApart(t *testing.T) {
 	print := func(o Options) string { return fingerprint(Config(fakeRuntime{}, o)) }
 	a := Options{Image: "i", Version: "v1.37.2"}
 	b := a
-	b.FeatureGates = map[string]bool{"X": true}
+	b.ControlPlaneGates = map[string]bool{"X": true}
 	assert.Equal(t, print(a), print(a))
 	assert.Assert(t, print(a) != print(b))
 }

@@ -1,7 +1,6 @@
 // Package cluster brings up, finds and removes the clusters that podorder runs cases on.
 //
-// A [Provider] makes a kind cluster through kind's Go library and fits into e2e-framework as a support.E2EClusterProvider. [Open] takes a
-// cluster that exists already. Both end in a [Cluster], which is all that the rest of the harness needs: clients, nodes, images, and, where the
+// A [Provider] makes a kind cluster through kind's Go library. [Open] takes a cluster that exists already. Both end in a [Cluster], which is all that the rest of the harness needs: clients, nodes, images, and, where the
 // nodes are containers of the local runtime, commands inside of them.
 //
 // Nothing is left behind. A cluster that is not kept carries its [Owner] in its name, and with that in the label of every one of its

@@ -2,11 +2,9 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,33 +98,4 @@ func (n Node) load(ctx context.Context, all []archived, path string) error {
 		}
 	}
 	return nil
-}
-
-// LoadImage loads an image of the local runtime into all nodes.
-func (p *Provider) LoadImage(ctx context.Context, image string, args ...string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("loading image %s: no arguments are known, got %q", image, args)
-	}
-	dir, err := os.MkdirTemp("", "podorder-image-")
-	if err != nil {
-		return fmt.Errorf("loading image %s: %w", image, err)
-	}
-	defer os.RemoveAll(dir)
-	archive := filepath.Join(dir, "image.tar")
-	if _, err := output(p.rt.Command(ctx, "save", "-o", archive, image)); err != nil {
-		return fmt.Errorf("loading image %s: %w", image, err)
-	}
-	return p.LoadImageArchive(ctx, archive)
-}
-
-// LoadImageArchive loads the images of an archive into all nodes.
-func (p *Provider) LoadImageArchive(ctx context.Context, archive string, args ...string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("loading image archive %s: no arguments are known, got %q", archive, args)
-	}
-	c, err := p.Cluster(ctx)
-	if err != nil {
-		return errors.Join(fmt.Errorf("loading image archive %s", archive), err)
-	}
-	return c.LoadArchive(ctx, archive)
 }

@@ -94,11 +94,5 @@ func (p *Provider) health(ctx context.Context, name, print string, nodes int) er
 			return fmt.Errorf("node %s was made with other options", n.Name)
 		}
 	}
-	if err := p.waitReady(ctx, cfg, nodes); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	p.rest = cfg
-	p.mu.Unlock()
-	return nil
+	return p.waitReady(ctx, cfg, nodes)
 }

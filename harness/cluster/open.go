@@ -86,7 +86,10 @@ func (c *Cluster) look(ctx context.Context) error {
 	takes := map[string]bool{}
 	for _, n := range list.Items {
 		takes[n.Name] = TakesPods(&n)
-		c.Nodes = append(c.Nodes, Node{Name: n.Name, Kubelet: n.Status.NodeInfo.KubeletVersion, Runtime: n.Status.NodeInfo.ContainerRuntimeVersion})
+		info := n.Status.NodeInfo
+		c.Nodes = append(c.Nodes, Node{
+			Name: n.Name, Kubelet: info.KubeletVersion, Runtime: info.ContainerRuntimeVersion, Platform: info.OperatingSystem + "/" + info.Architecture,
+		})
 	}
 	slices.SortFunc(c.Nodes, func(a, b Node) int {
 		if takes[a.Name] != takes[b.Name] {

@@ -14,13 +14,10 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/e2e-framework/klient"
-	"sigs.k8s.io/e2e-framework/support"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	kinderrors "sigs.k8s.io/kind/pkg/errors"
 	kindexec "sigs.k8s.io/kind/pkg/exec"
-	"sigs.k8s.io/yaml"
 )
 
 // Runtime is what a Provider needs of a container runtime; *host.Host is one.
@@ -45,19 +42,12 @@ type Options struct {
 	Workers []Worker
 	// Schedulable lets the control plane run Pods also where there are workers.
 	Schedulable bool
-	// Mounts are bind mounts of the control plane.
-	Mounts []v1alpha4.Mount
-	// FeatureGates are set in every component, ControlPlaneGates in all but the kubelets, which may be older.
-	FeatureGates      map[string]bool
+	// ControlPlaneGates are feature gates of every component but the kubelets, which may be older.
 	ControlPlaneGates map[string]bool
 	RuntimeConfig     map[string]string
-	KubeadmPatches    []string
-	ContainerdPatches []string
 
-	// Keep lets the cluster outlive the run, for a later one with the same options to take up. Name tells kept clusters apart; without it a
-	// digest of the options does. A cluster that is not kept has no name of its own.
+	// Keep lets the cluster outlive the run, for a later one with the same options to take up: a digest of the options is its name.
 	Keep bool
-	Name string
 	// Patience bounds how long the cluster may take from its creation until it is ready; 5 minutes if zero.
 	Patience time.Duration
 	// Artifacts is the folder that takes the logs of a cluster that did not come up; empty for none.
@@ -76,112 +66,55 @@ const (
 	removePatience = 90 * time.Second
 )
 
-// Provider makes and removes one kind cluster. Its With methods change it, as those of e2e-framework's own providers do; everything else may be
-// called from several goroutines, in particular Destroy while Create is under way, once the context of Create has ended.
+// Provider makes and removes one kind cluster. It may be used by several goroutines; in particular Destroy may be called while Create is under way, once
+// the context of Create has ended.
 type Provider struct {
 	rt Runtime
 	o  Options
 
-	mu         sync.Mutex // guards what follows
-	name       string
-	kubeconfig string
-	rest       *rest.Config
-	keeping    *lock // held, shared with others, while a kept cluster is in use
-	state      state
-	owner      Owner
+	mu      sync.Mutex // guards what follows
+	name    string
+	keeping *lock // held, shared with others, while a kept cluster is in use
+	state   state
+	owner   Owner
 }
-
-var _ support.E2EClusterProviderWithImageLoader = (*Provider)(nil)
 
 // NewProvider returns a provider that has made nothing yet.
 func NewProvider(rt Runtime, o Options) *Provider {
-	p := &Provider{rt: rt, o: o}
-	p.SetDefaults()
-	return p
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, ...any) {}
+	}
+	return &Provider{rt: rt, o: o}
 }
 
-// SetDefaults fills in what the options left open.
-func (p *Provider) SetDefaults() support.E2EClusterProvider {
-	if p.o.Patience == 0 {
-		p.o.Patience = defaultPatience
-	}
-	if p.o.Progress == nil {
-		p.o.Progress = func(string, ...any) {}
-	}
-	return p
-}
-
-// WithName sets the name of a kept cluster. A cluster that is not kept carries its owner in its name instead, which is how a sweeper knows it.
-func (p *Provider) WithName(name string) support.E2EClusterProvider { p.o.Name = name; return p }
-
-// WithVersion sets the Kubernetes version that the node image holds. It does not choose an image.
-func (p *Provider) WithVersion(version string) support.E2EClusterProvider {
-	p.o.Version = version
-	return p
-}
-
-// WithPath does nothing: kind is linked in, not run.
-func (p *Provider) WithPath(string) support.E2EClusterProvider { return p }
-
-// WithOpts applies e2e-framework's options.
-func (p *Provider) WithOpts(opts ...support.ClusterOpts) support.E2EClusterProvider {
-	for _, o := range opts {
-		o(p)
-	}
-	return p
-}
-
-// Create makes the cluster, or takes up a kept one, waits until it is ready and returns the path of its kubeconfig, a private file. When it fails or
-// the context ends, it has removed again what it had made, and the error says so if that did not work.
-func (p *Provider) Create(ctx context.Context, args ...string) (string, error) {
-	if len(args) > 0 {
-		return "", fmt.Errorf("creating a kind cluster: no arguments are known, got %q; use Options", args)
-	}
+// Create makes the cluster, or takes up a kept one, and waits until it is ready. When it fails or the context ends, it has removed again what it had
+// made, and the error says so if that did not work.
+func (p *Provider) Create(ctx context.Context) (err error) {
 	if p.o.Image == "" {
-		return "", errors.New("creating a kind cluster: no node image is given")
+		return errors.New("creating a kind cluster: no node image is given")
 	}
-	return p.create(ctx, Config(p.rt, p.o))
-}
-
-// CreateWithConfig is Create with a kind configuration file, to which it adds what this machine needs and the node image where the file has none.
-func (p *Provider) CreateWithConfig(ctx context.Context, file string) (string, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("reading the kind configuration: %w", err)
-	}
-	c := new(v1alpha4.Cluster)
-	if err := yaml.UnmarshalStrict(b, c); err != nil {
-		return "", fmt.Errorf("reading the kind configuration %s: %w", file, err)
-	}
-	adapt(c, p.rt, p.o)
-	for i, n := range c.Nodes {
-		if n.Image == "" {
-			return "", fmt.Errorf("reading the kind configuration %s: node %d has no image, and the options give none", file, i+1)
-		}
-	}
-	return p.create(ctx, c)
-}
-
-func (p *Provider) create(ctx context.Context, c *v1alpha4.Cluster) (_ string, err error) {
+	c := Config(p.rt, p.o)
 	p.mu.Lock()
 	if p.name != "" {
 		defer p.mu.Unlock()
-		return "", fmt.Errorf("creating a kind cluster: this provider has made %s already", p.name)
+		return fmt.Errorf("creating a kind cluster: this provider has made %s already", p.name)
 	}
 	if p.state, err = openState(); err == nil {
 		p.owner, err = Self()
 	}
 	if err != nil {
 		p.mu.Unlock()
-		return "", fmt.Errorf("creating a kind cluster: %w", err)
+		return fmt.Errorf("creating a kind cluster: %w", err)
 	}
 	print := fingerprint(c)
 	if p.o.Keep {
-		p.name = keptName(p.o.Name, print)
+		p.name = keptName(print)
 	} else {
 		p.name = ownedName(p.owner, strings.ToLower(rand.Text()[:whichLen]))
 	}
-	p.kubeconfig = p.state.kubeconfig(p.name)
 	name, st := p.name, p.state
 	p.mu.Unlock()
 
@@ -189,7 +122,7 @@ func (p *Provider) create(ctx context.Context, c *v1alpha4.Cluster) (_ string, e
 	for _, kv := range p.rt.Environ() {
 		k, v, _ := strings.Cut(kv, "=")
 		if err := os.Setenv(k, v); err != nil {
-			return "", fmt.Errorf("creating a kind cluster: setting %s: %w", k, err)
+			return fmt.Errorf("creating a kind cluster: setting %s: %w", k, err)
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.Patience, fmt.Errorf("patience of %v is over", p.o.Patience))
@@ -200,20 +133,20 @@ func (p *Provider) create(ctx context.Context, c *v1alpha4.Cluster) (_ string, e
 		if err != nil {
 			keeping.unlock()
 			p.mu.Lock()
-			p.name, p.kubeconfig, p.rest = "", "", nil
+			p.name = ""
 			p.mu.Unlock()
 		}
 	}()
 	if p.o.Keep {
 		var reused bool
 		if keeping, reused, err = p.takeUp(ctx, name, print); err != nil {
-			return "", err
+			return err
 		}
 		p.mu.Lock()
 		p.keeping = keeping
 		p.mu.Unlock()
 		if reused {
-			return p.kubeconfig, nil
+			return nil
 		}
 	}
 	started := time.Now()
@@ -223,18 +156,18 @@ func (p *Provider) create(ctx context.Context, c *v1alpha4.Cluster) (_ string, e
 		Cluster: name, Owner: p.owner.String(), PID: p.owner.PID, User: fmt.Sprint(os.Getuid()), Host: user, Command: os.Args, Started: started,
 		Kept: p.o.Keep, Image: c.Nodes[0].Image,
 	}); err != nil {
-		return "", err
+		return err
 	}
 	if err := p.build(ctx, name, c); err != nil {
-		return "", p.undo(ctx, name, err)
+		return p.undo(ctx, name, err)
 	}
 	if keeping != nil {
 		if err := keeping.share(); err != nil {
-			return "", p.undo(ctx, name, err)
+			return p.undo(ctx, name, err)
 		}
 	}
 	p.o.Progress("cluster %s is ready after %.1f s", name, time.Since(started).Seconds())
-	return p.kubeconfig, nil
+	return nil
 }
 
 // build runs kind and waits until the cluster is ready.
@@ -295,9 +228,6 @@ func (p *Provider) build(ctx context.Context, name string, c *v1alpha4.Cluster) 
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	p.rest = cfg
-	p.mu.Unlock()
 	return p.waitReady(ctx, cfg, len(c.Nodes))
 }
 
@@ -377,25 +307,6 @@ func (p *Provider) undo(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// GetKubeconfig returns the path of the kubeconfig; empty before Create.
-func (p *Provider) GetKubeconfig() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.kubeconfig
-}
-
-// GenerateKubeconfig writes the kubeconfig anew and returns its path.
-func (p *Provider) GenerateKubeconfig(args ...string) (string, error) {
-	if len(args) > 0 {
-		return "", fmt.Errorf("getting the kubeconfig of a kind cluster: no arguments are known, got %q", args)
-	}
-	name := p.Name()
-	if name == "" {
-		return "", errors.New("getting the kubeconfig of a kind cluster: there is none yet")
-	}
-	return p.writeKubeconfig(name)
-}
-
 func (p *Provider) writeKubeconfig(name string) (string, error) {
 	text, err := p.kind(nil).KubeConfig(name, false)
 	if err != nil {
@@ -411,38 +322,11 @@ func (p *Provider) writeKubeconfig(name string) (string, error) {
 	return path, nil
 }
 
-// GetKubectlContext returns the name of the context in the kubeconfig.
-func (p *Provider) GetKubectlContext() string { return "kind-" + p.Name() }
-
 // Name returns the name of the cluster; empty while there is none.
 func (p *Provider) Name() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.name
-}
-
-// KubernetesRestConfig returns the client configuration; an empty one before Create.
-func (p *Provider) KubernetesRestConfig() *rest.Config {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return rest.CopyConfig(p.restOrEmpty())
-}
-
-func (p *Provider) restOrEmpty() *rest.Config {
-	if p.rest == nil {
-		return &rest.Config{}
-	}
-	return p.rest
-}
-
-// WaitForControlPlane waits until the cluster is ready, as Create has done before.
-func (p *Provider) WaitForControlPlane(ctx context.Context, client klient.Client) error {
-	return WaitReady(ctx, client.RESTConfig(), ReadyOptions{Nodes: 1, Progress: p.o.Progress})
-}
-
-// ExportLogs writes kind's own collection of logs into a folder.
-func (p *Provider) ExportLogs(ctx context.Context, dest string) error {
-	return p.exportLogs(ctx, p.Name(), dest)
 }
 
 func (p *Provider) exportLogs(ctx context.Context, name, dir string) error {
@@ -471,14 +355,14 @@ func (p *Provider) exportLogs(ctx context.Context, name, dir string) error {
 func (p *Provider) Destroy(ctx context.Context) error {
 	p.mu.Lock()
 	name, keeping := p.name, p.keeping
-	p.name, p.keeping, p.rest = "", nil, nil
+	p.name, p.keeping = "", nil
 	p.mu.Unlock()
 	if name == "" {
 		return nil
 	}
 	if p.o.Keep {
 		keeping.unlock()
-		p.o.Progress("keeping cluster %s; kubeconfig: %s", name, p.kubeconfig)
+		p.o.Progress("keeping cluster %s; kubeconfig: %s", name, p.state.kubeconfig(name))
 		return nil
 	}
 	p.o.Progress("removing cluster %s", name)

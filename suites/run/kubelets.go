@@ -208,7 +208,7 @@ type kubeletSource func(ctx context.Context, version string) (path string, err e
 func workers(ctx context.Context, kubelets []string, files map[string]string, image nodeimage.Image, source kubeletSource) ([]cluster.Worker, error) {
 	var out []cluster.Worker
 	for _, v := range kubelets {
-		w := cluster.Worker{Version: v, Kubelet: files[v]}
+		w := cluster.Worker{Kubelet: files[v]}
 		if w.Kubelet == "" && v != image.Version {
 			path, err := source(ctx, v)
 			if err != nil {

@@ -151,11 +151,11 @@ func TestWorkers(t *testing.T) {
 	assert.NilError(t, err)
 	assert.DeepEqual(t, asked, []string{"v1.28.5", "v1.33.13"})
 	assert.DeepEqual(t, got, []cluster.Worker{
-		{Version: "v1.28.5", Kubelet: "/cache/v1.28.5"}, {Version: "v1.31.14", Kubelet: "/own/kubelet"}, {Version: "v1.33.13", Kubelet: "/cache/v1.33.13"}, {Version: "v1.37.2"},
+		{Kubelet: "/cache/v1.28.5"}, {Kubelet: "/own/kubelet"}, {Kubelet: "/cache/v1.33.13"}, {},
 	})
 	got, err = workers(t.Context(), []string{"v1.37.2"}, map[string]string{"v1.37.2": "/own/kubelet"}, nodeimage.Image{Version: "v1.37.2"}, source)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, []cluster.Worker{{Version: "v1.37.2", Kubelet: "/own/kubelet"}}) // not that of the image
+	assert.DeepEqual(t, got, []cluster.Worker{{Kubelet: "/own/kubelet"}}) // not that of the image
 	_, err = workers(t.Context(), []string{"v1.28.5"}, nil, nodeimage.Image{Version: "v1.37.2"}, func(context.Context, string) (string, error) {
 		return "", errors.New("no compiler")
 	})

@@ -236,8 +236,7 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string, kubelets []strin
 		}
 		provider = cluster.NewProvider(h, o)
 		end.OnEnd("removing the cluster", provider.Destroy)
-		_, err = provider.Create(gctx)
-		return err
+		return provider.Create(gctx)
 	})
 	if err := g.Wait(); err != nil {
 		return nil, nil, err

@@ -2,71 +2,57 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
+
+	"github.com/podorder/podorder/harness/archive"
 )
 
-// archived is one image in an archive.
-type archived struct{ ref, id string }
-
-// images returns what is in an archive as "docker save" writes it.
-func images(path string) ([]archived, error) {
-	open := tarball.Opener(func() (io.ReadCloser, error) { return os.Open(path) })
-	m, err := tarball.LoadManifest(open)
-	if err != nil {
-		return nil, fmt.Errorf("reading image archive %s: %w", path, err)
-	}
-	var all []archived
-	for _, d := range m {
-		for _, tag := range d.RepoTags {
-			t, err := name.NewTag(tag)
-			if err != nil {
-				return nil, fmt.Errorf("reading image archive %s: %w", path, err)
-			}
-			img, err := tarball.Image(open, &t)
-			if err != nil {
-				return nil, fmt.Errorf("reading image %s of archive %s: %w", tag, path, err)
-			}
-			id, err := img.ConfigName()
-			if err != nil {
-				return nil, fmt.Errorf("reading image %s of archive %s: %w", tag, path, err)
-			}
-			all = append(all, archived{tag, id.String()})
-		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("image archive %s names no image", path)
-	}
-	return all, nil
-}
-
-// LoadArchive loads the images of an archive, as "docker save" writes it, into all nodes at once, except where a node has the very same ones.
-func (c *Cluster) LoadArchive(ctx context.Context, path string) error {
-	all, err := images(path)
-	if err != nil {
-		return err
-	}
-	var refs []string
-	for _, i := range all {
-		refs = append(refs, i.ref)
-	}
+// LoadArchive loads the images of an archive into all nodes at once, except where a node has the very same ones. The archive may be of any engine and
+// for many platforms: a node gets what is for its own, once that was seen to be complete.
+func (c *Cluster) LoadArchive(ctx context.Context, path string) (err error) {
 	if !c.Access() {
-		return fmt.Errorf("loading image %s: the nodes of cluster %s are not containers of this machine; push the image to where they can pull it from",
-			strings.Join(refs, ", "), c.Name)
+		return fmt.Errorf("loading image archive %s: the nodes of cluster %s are not containers of this machine; push the images to where they can pull them from",
+			path, c.Name)
+	}
+	dir, err := os.MkdirTemp("", "podorder-images-")
+	if err != nil {
+		return fmt.Errorf("loading image archive %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	type loadable struct {
+		images []archive.Image
+		path   string
+	}
+	forPlatform := map[string]loadable{}
+	for _, n := range c.Nodes {
+		if _, has := forPlatform[n.Platform]; has {
+			continue
+		}
+		platform, err := v1.ParsePlatform(n.Platform)
+		if err != nil {
+			return fmt.Errorf("loading image archive %s into node %s: %w", path, n.Name, err)
+		}
+		l := loadable{path: filepath.Join(dir, strings.ReplaceAll(n.Platform, "/", "-")+".tar")}
+		if l.images, err = archive.Reduce(ctx, path, l.path, *platform); err != nil {
+			return fmt.Errorf("loading image archive into node %s: %w", n.Name, err)
+		}
+		forPlatform[n.Platform] = l
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, n := range c.Nodes {
 		g.Go(func() error {
-			if err := n.load(ctx, all, path); err != nil {
-				return fmt.Errorf("loading image %s into node %s: %w", strings.Join(refs, ", "), n.Name, err)
+			l := forPlatform[n.Platform]
+			if err := n.load(ctx, l.images, l.path); err != nil {
+				return fmt.Errorf("loading image archive %s into node %s: %w", path, n.Name, err)
 			}
 			return nil
 		})
@@ -74,11 +60,11 @@ func (c *Cluster) LoadArchive(ctx context.Context, path string) error {
 	return g.Wait()
 }
 
-func (n Node) load(ctx context.Context, all []archived, path string) error {
+func (n Node) load(ctx context.Context, images []archive.Image, path string) error {
 	node := n.bound(ctx)
-	missing := slices.ContainsFunc(all, func(i archived) bool {
-		id, err := nodeutils.ImageID(node, i.ref) // an error says that there is none
-		return err != nil || id != i.id
+	missing := slices.ContainsFunc(images, func(i archive.Image) bool {
+		id, err := nodeutils.ImageID(node, i.Name) // an error says that there is none
+		return err != nil || id != i.ID
 	})
 	if !missing {
 		return nil
@@ -92,9 +78,9 @@ func (n Node) load(ctx context.Context, all []archived, path string) error {
 		return withOutput(err)
 	}
 	// ctr does not fail over an archive in which it finds nothing that it likes.
-	for _, i := range all {
-		if id, err := nodeutils.ImageID(node, i.ref); err != nil || id != i.id {
-			return fmt.Errorf("the node has image ID %q for %s after loading, not %q", id, i.ref, i.id)
+	for _, i := range images {
+		if id, err := nodeutils.ImageID(node, i.Name); err != nil || id != i.ID {
+			return fmt.Errorf("the node has image ID %q for %s after loading, not %q", id, i.Name, i.ID)
 		}
 	}
 	return nil

@@ -3,8 +3,10 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,15 +14,21 @@ import (
 	"strings"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/fixtures/image"
+	"github.com/podorder/podorder/harness/archive"
 )
 
 // pullPatience bounds the attempt to pull the shell image: where there is no
 // way to a registry, nothing says so.
 const pullPatience = 30 * time.Second
+
+// shellImage is the whole name of the shell image: runtimes do not agree on what
+// a short one stands for.
+const shellImage = "docker.io/library/" + image.ShellRef
 
 // commander calls the container runtime; *host.Host is one.
 type commander interface {
@@ -46,7 +54,9 @@ func (s *Suite) archives(ctx context.Context, rt commander, dir string) ([]strin
 	if s.options.ShellImage == "" && uses(s.cases, image.ShellRef) {
 		path := filepath.Join(dir, "shell.tar")
 		paths = append(paths, path)
-		g.Go(func() error { return shellArchive(ctx, rt, path, s.progress.Printf) })
+		g.Go(func() error {
+			return shellArchive(ctx, rt, shellImage, path, v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, s.progress.Printf)
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("assembling the images of the test Pods: %w", err)
@@ -83,32 +93,53 @@ func uses(cases []fixtures.Case, ref string) bool {
 	return false
 }
 
-// shellArchive writes the shell image: the one that the runtime has, else one
-// that it can pull, else one made from the distribution's busybox.
-func shellArchive(ctx context.Context, rt commander, path string, progress func(string, ...any)) error {
-	// Podman asks which registry is meant by a short name.
-	full := "docker.io/library/" + image.ShellRef
-	local := call(rt.Command(ctx, "image", "inspect", full)) == nil
-	if !local {
-		pull, cancel := context.WithTimeout(ctx, pullPatience)
-		err := call(rt.Command(pull, "pull", full))
-		cancel()
-		if ctx.Err() != nil {
-			return fmt.Errorf("pulling %s: %w", full, context.Cause(ctx))
+// shellArchive writes the shell image for a platform: the one that the runtime
+// has, else one that can be pulled, else one made from the distribution's
+// busybox. Who has the image has a reason, so one that the runtime has not all of
+// is never replaced by one that was made here.
+func shellArchive(ctx context.Context, rt commander, ref, path string, platform v1.Platform, progress func(string, ...any)) error {
+	var unfit error
+	if call(rt.Command(ctx, "image", "inspect", ref)) == nil {
+		if unfit = savedArchive(ctx, rt, ref, path, platform); unfit == nil || ctx.Err() != nil {
+			return unfit
 		}
-		local = err == nil
+		progress("%v; pulling it instead", unfit)
 	}
-	if local {
-		if err := call(rt.Command(ctx, "save", "-o", path, full)); err != nil {
-			return fmt.Errorf("saving %s: %w", full, err)
-		}
+	pull, cancel := context.WithTimeoutCause(ctx, pullPatience, fmt.Errorf("not there within %v", pullPatience))
+	pulled, err := archive.Pull(pull, ref, path, platform)
+	cancel()
+	switch {
+	case err == nil:
+		progress("pulled %s@%s for %s", ref, pulled.Digest, platform)
 		return nil
+	case ctx.Err() != nil:
+		return err
+	case unfit != nil:
+		return fmt.Errorf("%w\n%w", unfit, err)
 	}
-	progress("%s can neither be found nor pulled; making it from the distribution's busybox", image.ShellRef)
+	progress("the container runtime has no %s, and it cannot be pulled (%v); making it from the distribution's busybox", ref, err)
 	return writeFile(path, func(w io.Writer) error {
-		_, err := image.Shell(ctx, runtime.GOARCH, w)
+		_, err := image.Shell(ctx, platform.Architecture, w)
 		return err
 	})
+}
+
+// savedArchive writes an image that the runtime has. What the runtime saves may
+// name other platforms, which it does not have.
+func savedArchive(ctx context.Context, rt commander, ref, path string, platform v1.Platform) (err error) {
+	saved := path + ".saved"
+	defer func() {
+		if e := os.Remove(saved); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, fmt.Errorf("removing a temporary archive: %w", e))
+		}
+	}()
+	if err := call(rt.Command(ctx, "save", "-o", saved, ref)); err != nil {
+		return fmt.Errorf("saving %s: %w", ref, err)
+	}
+	if _, err := archive.Reduce(ctx, saved, path, platform); err != nil {
+		return fmt.Errorf("saving %s: %w", ref, err)
+	}
+	return nil
 }
 
 // call runs a command; its error has what the command complained about.

@@ -1,12 +1,13 @@
 package run
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -16,6 +17,8 @@ import (
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/fixtures/image"
+	"github.com/podorder/podorder/harness/archive"
+	"github.com/podorder/podorder/harness/archive/archivetest"
 	"github.com/podorder/podorder/reference"
 )
 
@@ -75,28 +78,82 @@ func (s script) verbs(t *testing.T) string {
 	return strings.Join(verbs, " ")
 }
 
+const testPlatform = "linux/amd64"
+
+// loadable looks at an archive: whether nodes of the platform can load it.
+func loadable(t *testing.T, path, ref string) {
+	t.Helper()
+	assert.Equal(t, archivetest.Missing(t, path), "")
+	got, err := archive.Reduce(t.Context(), path, path+".again", archivetest.Platform(t, testPlatform))
+	assert.NilError(t, err)
+	id, err := archivetest.Image(t, testPlatform).ConfigName()
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, []archive.Image{{Name: ref, ID: id.String()}})
+}
+
 // TestShellArchive: the image that is there is taken before one that has to be
-// pulled.
+// pulled, and of neither what is for other platforms.
 func TestShellArchive(t *testing.T) {
-	const save = `[ "$1" = save ] && echo saved > "$3"` + "\n"
-	tests := []struct{ name, script, verbs string }{
-		{"local", save + "exit 0", "image save"},
-		{"pulled", save + `[ "$1" != image ]`, "image pull save"},
+	index := archivetest.Index(t, "linux/arm64", testPlatform, "linux/s390x")
+	present := []string{testPlatform}
+	host := archivetest.Registry(t, image.ShellRef, index, present)
+	ref := host + "/" + image.ShellRef
+	save := func(t *testing.T, pulled ...string) string {
+		path := filepath.Join(t.TempDir(), "saved.tar")
+		archivetest.Save(t, path, ref, index, pulled)
+		return `[ "$1" = save ] && cp ` + path + ` "$3"` + "\n"
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			rt := runtimeScript(t, tt.script)
-			path := filepath.Join(t.TempDir(), "shell.tar")
-			assert.NilError(t, shellArchive(t.Context(), rt, path, t.Logf))
-			assert.Equal(t, rt.verbs(t), tt.verbs)
-			b, err := os.ReadFile(path)
-			assert.NilError(t, err)
-			assert.Equal(t, string(b), "saved\n")
+	archiveOf := func(t *testing.T, rt script, ref string) (path, said string, err error) {
+		dir := t.TempDir()
+		path = filepath.Join(dir, "shell.tar")
+		err = shellArchive(t.Context(), rt, ref, path, archivetest.Platform(t, testPlatform), func(format string, args ...any) {
+			said += fmt.Sprintf(format, args...) + "\n"
 		})
+		left, e := filepath.Glob(filepath.Join(dir, "*.saved"))
+		assert.NilError(t, e)
+		assert.Equal(t, len(left), 0)
+		return path, said, err
 	}
+	t.Run("local", func(t *testing.T) {
+		archivetest.Login(t, host, "", "")
+		rt := runtimeScript(t, save(t, testPlatform)+"exit 0")
+		path, _, err := archiveOf(t, rt, ref)
+		assert.NilError(t, err)
+		assert.Equal(t, rt.verbs(t), "image save")
+		loadable(t, path, ref)
+	})
+	t.Run("pulled", func(t *testing.T) {
+		archivetest.Login(t, host, archivetest.User, archivetest.Password)
+		rt := runtimeScript(t, "exit 1")
+		path, said, err := archiveOf(t, rt, ref)
+		assert.NilError(t, err)
+		assert.Equal(t, rt.verbs(t), "image")
+		digest, err := index.Digest()
+		assert.NilError(t, err)
+		assert.Equal(t, said, "pulled "+ref+"@"+digest.String()+" for linux/amd64\n")
+		loadable(t, path, ref)
+	})
+	t.Run("local for another platform, and pulled", func(t *testing.T) {
+		archivetest.Login(t, host, archivetest.User, archivetest.Password)
+		rt := runtimeScript(t, save(t, "linux/s390x")+"exit 0")
+		path, said, err := archiveOf(t, rt, ref)
+		assert.NilError(t, err)
+		assert.Check(t, is.Contains(said, "the archive has no blob"))
+		loadable(t, path, ref)
+	})
+	t.Run("local for another platform, and not to be pulled", func(t *testing.T) {
+		archivetest.Login(t, host, "someone", "else")
+		rt := runtimeScript(t, save(t, "linux/s390x")+"exit 0")
+		_, _, err := archiveOf(t, rt, ref)
+		assert.ErrorContains(t, err, "image "+ref+" in archive")
+		assert.ErrorContains(t, err, "is of no use on linux/amd64: its manifest cannot be read: the archive has no blob")
+		assert.ErrorContains(t, err, "pull it for that platform (--platform=linux/amd64)")
+		assert.ErrorContains(t, err, "UNAUTHORIZED")
+	})
 	t.Run("cannot be saved", func(t *testing.T) {
+		archivetest.Login(t, host, "", "")
 		rt := runtimeScript(t, `[ "$1" = image ] || { echo no space left >&2; exit 1; }`)
-		err := shellArchive(t.Context(), rt, filepath.Join(t.TempDir(), "shell.tar"), t.Logf)
+		_, _, err := archiveOf(t, rt, ref)
 		assert.ErrorContains(t, err, "no space left")
 	})
 }
@@ -104,7 +161,10 @@ func TestShellArchive(t *testing.T) {
 // TestArchives: the recorder is always needed, the shell only where a case is
 // written for it, and neither where the flags name an image to pull.
 func TestArchives(t *testing.T) {
-	rt := runtimeScript(t, `[ "$1" = save ] && echo saved > "$3"; exit 0`)
+	saved := filepath.Join(t.TempDir(), "saved.tar")
+	platform := "linux/" + runtime.GOARCH
+	archivetest.Save(t, saved, shellImage, archivetest.Index(t, "linux/s390x", platform, "linux/ppc64le"), []string{platform})
+	rt := runtimeScript(t, `[ "$1" = save ] && cp `+saved+` "$3"; exit 0`)
 	s, _ := suiteFor(t, nil)
 	s.cases = []fixtures.Case{caseByID(t, "hooks/poststart-blocks")}
 	dir := t.TempDir()
@@ -120,9 +180,10 @@ func TestArchives(t *testing.T) {
 	paths, err = s.archives(t.Context(), rt, dir)
 	assert.NilError(t, err)
 	assert.Assert(t, is.Len(paths, 1))
-	b, err := os.ReadFile(paths[0])
+	assert.Equal(t, archivetest.Missing(t, paths[0]), "")
+	m, err = tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(paths[0]) })
 	assert.NilError(t, err)
-	assert.Check(t, bytes.Equal(b, []byte("saved\n")))
+	assert.DeepEqual(t, m[0].RepoTags, []string{shellImage})
 
 	s.options.ShellImage = "registry.example/shell:1"
 	paths, err = s.archives(t.Context(), rt, dir)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -70,7 +71,9 @@ func (v Release) plain() Release { return Release{Major: v.Major, Minor: v.Minor
 
 // Range is a set of Kubernetes versions, written as bounds that all have to
 // hold: ">=1.28", ">=1.35.0 <1.38.0", "1.36.3". The operators are >=, >, <=, <
-// and = (which may be left out). The zero value includes every version.
+// and = (which may be left out). "or" joins such ranges, for what releases of
+// several minors have from some patch on: "1.35 or >=1.36.3 <1.37". The zero
+// value includes every version.
 //
 // A version is compared only as far as the bound is precise. 1.38 stands for
 // the whole minor, so ">1.37" begins with 1.38 and "1.36" is any 1.36. A
@@ -78,9 +81,14 @@ func (v Release) plain() Release { return Release{Major: v.Major, Minor: v.Minor
 // ">=1.38" and ">=1.38.0", and in neither "<1.38" nor "<1.38.0". Only a bound
 // that names a pre-release itself (">=1.38.0-rc.0") tells them apart.
 type Range struct {
-	text   string
-	bounds []bound
+	text string
+	// any are the alternatives: a version is in the range if all bounds of one
+	// of them hold. There is none in the range of every version.
+	any []bounds
 }
+
+// bounds all have to hold.
+type bounds []bound
 
 type bound struct {
 	op string
@@ -93,14 +101,39 @@ type bound struct {
 var boundForm = regexp.MustCompile(`^(>=|<=|>|<|=|)v?((?:0|[1-9]\d{0,5})\.(?:0|[1-9]\d{0,5}))(\.(?:0|[1-9]\d{0,5}))?(-(?:alpha|beta|rc)\.(?:0|[1-9]\d{0,5}))?$`)
 
 // ParseRange reads a range. An empty text is the range of every version; one
-// that no version can satisfy is refused, since what it is written for would
-// never be.
+// that no version can satisfy is refused, also as an alternative of another,
+// since what it is written for would never be.
 func ParseRange(text string) (Range, error) {
-	r := Range{text: strings.Join(strings.Fields(text), " ")}
-	for _, f := range strings.Fields(text) {
+	fields := strings.Fields(text)
+	r := Range{text: strings.Join(fields, " ")}
+	for rest := fields; len(rest) > 0; {
+		alternative := rest
+		if i := slices.Index(rest, "or"); i >= 0 {
+			alternative, rest = rest[:i], rest[i+1:]
+			if len(rest) == 0 {
+				alternative = nil // nothing follows the last "or"
+			}
+		} else {
+			rest = nil
+		}
+		if len(alternative) == 0 {
+			return Range{}, fmt.Errorf("%q has an \"or\" without bounds on both sides; write it between two ranges such as \"1.35 or >=1.36.3 <1.37\"", r.text)
+		}
+		all, err := parseBounds(alternative)
+		if err != nil {
+			return Range{}, err
+		}
+		r.any = append(r.any, all)
+	}
+	return r, nil
+}
+
+func parseBounds(fields []string) (bounds, error) {
+	var all bounds
+	for _, f := range fields {
 		m := boundForm.FindStringSubmatch(f)
 		if m == nil || m[4] != "" && m[3] == "" {
-			return Range{}, fmt.Errorf("%q is not a bound on a version; write bounds such as \">=1.35.0 <1.38.0\", \">=1.28\" or \"1.36.3\"", f)
+			return nil, fmt.Errorf("%q is not a bound on a version; write bounds such as \">=1.35.0 <1.38.0\", \">=1.28\" or \"1.36.3\"", f)
 		}
 		b := bound{op: m[1], parts: 2}
 		patch := m[3]
@@ -114,36 +147,35 @@ func ParseRange(text string) (Range, error) {
 		}
 		v, err := ParseRelease(m[2] + patch + m[4])
 		if err != nil {
-			return Range{}, err
+			return nil, err
 		}
 		b.v = v
-		r.bounds = append(r.bounds, b)
+		all = append(all, b)
 	}
-	if len(r.bounds) > 0 && !r.satisfiable() {
-		return Range{}, fmt.Errorf("no version is in %q; correct the bounds", r.text)
+	if !all.satisfiable() {
+		return nil, fmt.Errorf("no version is in %q; correct the bounds", strings.Join(fields, " "))
 	}
-	return r, nil
+	return all, nil
 }
 
 // Includes reports whether a version such as "v1.37.2" is in the range. A text
 // that is not a version is in no range but that of every version.
 func (r Range) Includes(version string) bool {
 	v, err := ParseRelease(version)
-	return err == nil && r.Has(v) || len(r.bounds) == 0
+	return err == nil && r.Has(v) || len(r.any) == 0
 }
 
 // Has reports whether the version is in the range.
 func (r Range) Has(v Release) bool {
-	for _, b := range r.bounds {
-		if !b.holds(v) {
-			return false
-		}
-	}
-	return true
+	return len(r.any) == 0 || slices.ContainsFunc(r.any, func(all bounds) bool { return all.hold(v) })
 }
 
 // String returns the range as it was written; "" for every version.
 func (r Range) String() string { return r.text }
+
+func (all bounds) hold(v Release) bool {
+	return !slices.ContainsFunc(all, func(b bound) bool { return !b.holds(v) })
+}
 
 // holds compares a version as far as the bound is precise.
 func (b bound) holds(v Release) bool {
@@ -167,11 +199,11 @@ func (b bound) holds(v Release) bool {
 	return c == 0
 }
 
-// satisfiable tries the versions next to each bound: if any version is in the
-// range, one of these is.
-func (r Range) satisfiable() bool {
+// satisfiable tries the versions next to each bound: if any version is within
+// all of them, one of these is.
+func (all bounds) satisfiable() bool {
 	const lastPatch = 1_000_000 // above every patch that a bound can name
-	for _, b := range r.bounds {
+	for _, b := range all {
 		v := b.v
 		next, plain, first := v, v.plain(), v.plain()
 		next.N++
@@ -182,7 +214,7 @@ func (r Range) satisfiable() bool {
 		lastOfMinor, nextMinor, minorBefore := plain, Release{Major: v.Major, Minor: v.Minor + 1}, Release{Major: v.Major, Minor: v.Minor - 1, Patch: lastPatch}
 		lastOfMinor.Patch = lastPatch
 		for _, try := range []Release{v, next, plain, first, before, after, lastOfMinor, nextMinor, minorBefore} {
-			if try.Minor >= 0 && try.Patch >= 0 && (try.Stage != "" || try.N == 0) && r.Has(try) {
+			if try.Minor >= 0 && try.Patch >= 0 && (try.Stage != "" || try.N == 0) && all.hold(try) {
 				return true
 			}
 		}

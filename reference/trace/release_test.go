@@ -44,6 +44,8 @@ func TestRange(t *testing.T) {
 		{"<=1.36", []string{"v1.36.99"}, []string{"v1.37.0-alpha.0"}},
 		{"v1.36.3", []string{"v1.36.3"}, []string{"v1.36.4"}},
 		{">=1.38.0-beta.1", []string{"v1.38.0-beta.1", "v1.38.0-beta.1.123+a1b2c3d4e5f6a7-dirty", "v1.38.0-rc.0", "v1.38.0", "v1.38.0-eks-1"}, []string{"v1.38.0-beta.0", "v1.38.0-alpha.3", "v1.37.2"}},
+		{"1.35 or >=1.36.3 <1.37", []string{"v1.35.0", "v1.35.8", "v1.36.3", "v1.36.9"}, []string{"v1.34.4", "v1.36.0", "v1.36.2", "v1.37.0-alpha.0", "v1.37.0", "unknown"}},
+		{"<1.29 or 1.30.2 or >=1.38", []string{"v1.28.5", "v1.30.2", "v1.38.0-beta.0"}, []string{"v1.29.0", "v1.30.1", "v1.37.2"}},
 		{">1.38.0-beta.0 <1.38.0-beta.2", []string{"v1.38.0-beta.1"}, []string{"v1.38.0-beta.0", "v1.38.0-beta.2", "v1.38.0"}},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
@@ -70,6 +72,11 @@ func TestRange(t *testing.T) {
 		{">1.38.0-rc.0 <1.38.0", `no version is in`},
 		{"<1.28 >=1.28.5", `no version is in`},
 		{">1.28.3 <1.28.4", `no version is in`},
+		{"1.35 or <1.28 >=1.28.5", `no version is in "<1.28 >=1.28.5"`},
+		{"1.35 or", `"1.35 or" has an "or" without bounds on both sides`},
+		{"or 1.35", `"or 1.35" has an "or" without bounds`},
+		{"1.35 or or 1.36", `has an "or" without bounds`},
+		{"1.35 || 1.36", `"||" is not a bound on a version`},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			_, err := trace.ParseRange(tt.text)

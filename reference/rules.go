@@ -361,7 +361,10 @@ var issues = []Issue{
 		Says: "A container restarted within one sync inherits started from its old instance, and is shown as ready while its startup probe takes that back.",
 	},
 	{
-		Rule: ruleReadinessGoesOn, Versions: ">=1.35 <1.37", Number: "kubernetes/kubernetes#140881", Always: true,
+		// v1.36.0 to v1.36.2 make a new context for every sync, and a deletion cancels that of the
+		// last one alone (pkg/kubelet/pod_workers.go, startPodSync). From v1.37.0 workers are
+		// detached from it (pkg/kubelet/prober/prober_manager.go, AddPod).
+		Rule: ruleReadinessGoesOn, Versions: "1.35 or >=1.36.3 <1.37", Number: "kubernetes/kubernetes#140881", Always: true,
 		Says: "Probe workers inherit a context that the deletion cancels, so exec readiness probes are not run any more and Ready stays as it was.",
 	},
 	{

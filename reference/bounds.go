@@ -389,46 +389,6 @@ func orGrace(p probe, grace int64) int64 {
 	return grace
 }
 
-// tooLate reports why container i can no longer be alive when line n was
-// written: its Pod has been stopped for longer than the grace period.
-func (r *reading) tooLate(s *state, i, n int) *denial {
-	if !s.ending.known() || s.c[i].kill != byEnding || len(r.ev.ends) == 0 {
-		return nil
-	}
-	// The kill had begun when the first of its lines was written.
-	x := r.seenOf(s, i)
-	begun := r.stopBegun(x)
-	if begun == 0 || r.cutOff(begun, n) {
-		return nil // or a new kubelet has begun the stop once more
-	}
-	var g time.Duration
-	for _, a := range r.ev.ends {
-		g = max(g, r.grace(a))
-	}
-	if r.hasOwnGrace(s, i, n) {
-		g = max(g, time.Duration(r.p.grace)*time.Second)
-	}
-	if limit := max(g, minimumGrace) + minimumGrace + r.patient(patience); r.between(int(begun)-1, n) > limit+r.slack(n) {
-		return because(deny(ruleGrace, cause{begun, ruleGrace}), "container %s is still alive %s after it began to be stopped, with a grace period of %s", r.p.containers[i].name, r.between(int(begun)-1, n), g)
-	}
-	return nil
-}
-
-// hasOwnGrace reports whether container i may be stopped with the grace period of its
-// Pod though that was deleted with another one: the Pod had come to its end by itself
-// before, or somebody else ended it. A stop that has begun keeps its period: the call
-// for it does not hear of a shorter one (pkg/kubelet/kubelet.go, SyncPod and
-// SyncTerminatingPod). A period of 0 is none (pkg/kubelet/pod_workers.go,
-// calculateEffectiveGracePeriod).
-func (r *reading) hasOwnGrace(s *state, i, n int) bool {
-	if r.ev.endsAnyTime || r.forced() || r.lostBefore(r.stopBegun(r.seenOf(s, i))) {
-		return true
-	}
-	last, seen := r.endedByItself(s, i, n, true)
-	first := r.ob(int(r.ev.ends[0]) - 1).entry.At
-	return !seen || !last.IsZero() && last.Add(-time.Second-stampSlack).Before(first)
-}
-
 // lastProbes is how many liveness and startup probes of a container are accepted
 // after the termination of its Pod has begun. A worker is told to end; where a tick
 // is due as well, because a probe took longer than its period, Go chooses between

@@ -150,7 +150,7 @@ func (r *reading) onContainer(s state, i int, cs *corev1.ContainerStatus, n int)
 	if len(next) == 0 {
 		return nil, firstOf(first, because(deny(ruleBetweenSyncs), "container %s is shown as %s, but nothing can have started it", cs.Name, stateWord(cs)))
 	}
-	if d := firstOf(r.readyFits(i, cs, n), firstOf(r.forgotten(i, cs, n), r.killedTooSoon(&s, i, cs, n))); d != nil {
+	if d := firstOf(r.readyFits(i, cs, n), firstOf(r.forgotten(i, cs, n), firstOf(r.killedTooSoon(&s, i, cs, n), r.endedTooLate(&s, i, cs, n)))); d != nil {
 		return nil, d
 	}
 	return next, nil

@@ -1,0 +1,129 @@
+package reference
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// tooLate reports why container i can no longer be alive when line n was written:
+// it began to be stopped longer ago than its grace period lasts.
+func (r *reading) tooLate(s *state, i, n int) *denial {
+	stop := r.stopOf(s, i, n)
+	if stop == nil {
+		return nil
+	}
+	lasted := r.between(int(stop.begun)-1, n)
+	if lasted <= stop.most+r.slack(n) {
+		return nil
+	}
+	return stop.denial(r.p.containers[i].name, "is still alive", lasted)
+}
+
+// endedTooLate reports why container i cannot have ended when an update shows it
+// to have: the same of one that writes nothing.
+func (r *reading) endedTooLate(s *state, i int, cs *corev1.ContainerStatus, n int) *denial {
+	end := cs.State.Terminated
+	if !isEnd(end) || end.FinishedAt.IsZero() || s.c[i].run != cs.RestartCount {
+		return nil
+	}
+	stop := r.stopOf(s, i, n)
+	if stop == nil {
+		return nil
+	}
+	// finishedAt has whole seconds, and is not later than the end.
+	lasted := end.FinishedAt.Sub(r.written(int(stop.begun) - 1)).Round(time.Millisecond)
+	if lasted <= stop.most+r.slack(int(stop.begun)-1) {
+		return nil
+	}
+	return stop.denial(cs.Name, "was still alive", lasted)
+}
+
+// begunStop is a stop of a container that has surely begun.
+type begunStop struct {
+	// begun is the first of its lines (index + 1): the stop had begun by then.
+	begun int32
+	// reason is what it was stopped for.
+	reason cause
+	// grace is the longest period that it can have, and most how long the
+	// container may live: the preStop hook and the wait of a sidecar for its turn
+	// are part of the period, and the least time behind TERM may follow it
+	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer). What the
+	// runtime takes for TERM and KILL is patience.
+	grace, most time.Duration
+}
+
+func (s *begunStop) denial(name, alive string, lasted time.Duration) *denial {
+	return because(deny(ruleGrace, cause{s.begun, ruleGrace}, s.reason), "container %s %s %s after it began to be stopped, with a grace period of %s", name, alive, lasted, s.grace)
+}
+
+// stopOf is the stop of container i by observation n; nil where there is none, or
+// none with an end that is known.
+func (r *reading) stopOf(s *state, i, n int) *begunStop {
+	x := r.seenOf(s, i)
+	t := &begunStop{begun: r.stopBegun(x), reason: cause{rule: ruleGrace}}
+	if t.begun == 0 || r.ev.ample || r.logOnly || r.cutOff(t.begun, n) {
+		return nil // or a new kubelet has begun the stop once more, which no log shows
+	}
+	switch s.c[i].kill {
+	case byEnding:
+		if !s.ending.known() || len(r.ev.ends) == 0 && r.ev.endsAnyTime {
+			return nil // somebody ended it, with any period
+		}
+		t.grace = r.endingGrace(s, i, n)
+	case byProbe:
+		t.grace, t.reason.obs = r.probeGrace(i, n), x.failing
+	case byHook:
+		t.grace, t.reason.obs = r.podGrace(), x.hookEnd
+	default:
+		return nil
+	}
+	t.most = max(t.grace, minimumGrace) + minimumGrace + r.patient(patience)
+	return t
+}
+
+func (r *reading) podGrace() time.Duration { return time.Duration(r.p.grace) * time.Second }
+
+// endingGrace is the longest that a stop of the whole Pod may give container i.
+// Where nobody ended the Pod, it has come to its end by itself.
+func (r *reading) endingGrace(s *state, i, n int) time.Duration {
+	if len(r.ev.ends) == 0 {
+		return r.podGrace()
+	}
+	var g time.Duration
+	for _, a := range r.ev.ends {
+		g = max(g, r.grace(a))
+	}
+	if r.hasOwnGrace(s, i, n) {
+		g = max(g, r.podGrace())
+	}
+	return g
+}
+
+// probeGrace is the longest that a stop for a failed liveness or startup probe
+// may give container i: the period of the probe, or that of the Pod where it has
+// none (pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod).
+// Which of the two probes it was is not always known.
+func (r *reading) probeGrace(i, n int) time.Duration {
+	spec := &r.p.containers[i]
+	g := max(orGrace(spec.liveness, 0), orGrace(spec.startup, 0))
+	if r.changedBy(i, n) {
+		g = max(g, r.p.grace) // or it was stopped for that
+	}
+	return time.Duration(g) * time.Second
+}
+
+// hasOwnGrace reports whether container i may be stopped with the grace period of its
+// Pod though that was deleted with another one: the Pod had come to its end by itself
+// before, or somebody else ended it. A stop that has begun keeps its period: the call
+// for it does not hear of a shorter one (pkg/kubelet/kubelet.go, SyncPod and
+// SyncTerminatingPod). A period of 0 is none (pkg/kubelet/pod_workers.go,
+// calculateEffectiveGracePeriod).
+func (r *reading) hasOwnGrace(s *state, i, n int) bool {
+	if r.ev.endsAnyTime || r.forced() || r.lostBefore(r.stopBegun(r.seenOf(s, i))) {
+		return true
+	}
+	last, seen := r.endedByItself(s, i, n, true)
+	first := r.ob(int(r.ev.ends[0]) - 1).entry.At
+	return !seen || !last.IsZero() && last.Add(-time.Second-stampSlack).Before(first)
+}

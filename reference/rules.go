@@ -368,15 +368,17 @@ var issues = []Issue{
 		Says: "Probe workers inherit a context that the deletion cancels, so exec readiness probes are not run any more and Ready stays as it was.",
 	},
 	{
-		Rule: ruleProbedAgain, Versions: ">=1.29 <1.33", Number: "kubernetes/kubernetes#132826",
+		// Corrected in pkg/kubelet/prober/worker.go (doProbe); 1.32 never was.
+		Rule: ruleProbedAgain, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
 		Says: "The probe workers of a sidecar in a Pod with restartPolicy Never end with its first instance, so a restarted sidecar is not probed until a later sync makes new ones.",
 	},
 	{
-		Rule: ruleReady, Versions: ">=1.29 <1.33", Number: "kubernetes/kubernetes#132826",
+		Rule: ruleReady, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
 		Says: "A restarted sidecar whose probe workers have ended counts as started and ready, and is shown as ready while a new worker takes that back.",
 	},
 	{
-		Rule: ruleSidecarPrompt, Versions: ">=1.29 <1.30", Number: "kubernetes/kubernetes#125880", Always: true,
+		// Corrected in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering).
+		Rule: ruleSidecarPrompt, Versions: ">=1.29 <1.29.8 or >=1.30 <1.30.4", Number: "kubernetes/kubernetes#125880", Always: true,
 		Says: "A sidecar that does not run is waited for, so those before it wait out the grace period.",
 	},
 }

@@ -19,11 +19,22 @@ func TestDue(t *testing.T) {
 		kubelet, rule string
 		want          reference.Outcome
 	}{
+		{"v1.34.4", "probes/readiness-until-stopped", reference.Pass},
+		{"v1.35.0", "probes/readiness-until-stopped", reference.Fixed},
+		{"v1.35.8", "probes/readiness-until-stopped", reference.Fixed},
+		{"v1.36.0", "probes/readiness-until-stopped", reference.Pass},
+		{"v1.36.2", "probes/readiness-until-stopped", reference.Pass},
 		{"v1.36.3", "probes/readiness-until-stopped", reference.Fixed},
+		{"v1.36.5", "probes/readiness-until-stopped", reference.Fixed},
+		{"v1.37.0", "probes/readiness-until-stopped", reference.Pass},
 		{"v1.37.2", "probes/readiness-until-stopped", reference.Pass},
 		{"v1.36.3", "probes/startup-gates", reference.Pass},
 		{"v1.29.6", "sidecar/stops-in-turn", reference.Fixed},
-		{"v1.30.14", "sidecar/stops-in-turn", reference.Pass},
+		{"v1.29.7", "sidecar/stops-in-turn", reference.Fixed},
+		{"v1.29.8", "sidecar/stops-in-turn", reference.Pass},
+		{"v1.30.3", "sidecar/stops-in-turn", reference.Fixed},
+		{"v1.30.4", "sidecar/stops-in-turn", reference.Pass},
+		{"v1.31.0", "sidecar/stops-in-turn", reference.Pass},
 	} {
 		k, err := reference.ParseKubelet(tt.kubelet)
 		assert.NilError(t, err)

@@ -15,9 +15,16 @@ import (
 // channels nothing is promised.
 type recorder struct {
 	w                       *world
-	entries                 []trace.Entry
-	logAt, watchAt, eventAt int // when the last entry of a channel arrived
+	entries                 []entry // in the order in which they came about
+	logAt, watchAt, eventAt int     // when the last entry of a channel arrived
 	counts                  map[eventKey]*trace.Event
+}
+
+// entry is one of the trace; with a step it is what the kubelet did, and in no
+// trace.
+type entry struct {
+	trace.Entry
+	step string
 }
 
 type eventKey struct{ reason, message, path string }
@@ -29,16 +36,22 @@ const (
 	eventLag = 400
 )
 
-func stamp(ms int) time.Time {
-	return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
-}
+func stamp(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 
-// whole is a stamp as the API keeps it, R29.
+// epoch is when every run begins.
+var epoch = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+
+// whole is a stamp as the API keeps it, which is without the part of a second.
 func whole(ms int) metav1.Time { return metav1.Time{Time: stamp(ms).Truncate(time.Second)} }
 
 func (r *recorder) add(at int, e trace.Entry) {
 	e.At = stamp(at)
-	r.entries = append(r.entries, e)
+	r.entries = append(r.entries, entry{Entry: e})
+}
+
+// step keeps what the kubelet did.
+func (r *recorder) step(what string) {
+	r.entries = append(r.entries, entry{trace.Entry{At: stamp(r.w.now)}, what})
 }
 
 // line is a write to the shared log. Its stamp is taken a moment before it.
@@ -52,13 +65,13 @@ func (r *recorder) line(container string, run int, a trace.Actor, m trace.Mark) 
 // event is an Event. Equal ones are counted; any may be lost.
 func (r *recorder) event(path, kind, reason, message string) (lost bool) {
 	if lost = r.w.oneIn(16); !lost {
-		r.told(path, kind, reason, message)
+		r.surely(path, kind, reason, message)
 	}
 	return lost
 }
 
-// told is an Event that is not lost.
-func (r *recorder) told(path, kind, reason, message string) {
+// surely is an Event that is not lost.
+func (r *recorder) surely(path, kind, reason, message string) {
 	key := eventKey{reason, message, path}
 	e := r.counts[key]
 	if e == nil {
@@ -70,6 +83,11 @@ func (r *recorder) told(path, kind, reason, message string) {
 	r.eventAt = max(r.eventAt, r.w.now+r.w.upTo(eventLag))
 	copied := *e
 	r.add(r.eventAt, trace.Entry{Event: &copied})
+}
+
+// knows tells whether such an Event has been recorded.
+func (r *recorder) knows(path, reason, message string) bool {
+	return r.counts[eventKey{reason, message, path}] != nil
 }
 
 func (r *recorder) pod(kind string, pod *corev1.Pod) {
@@ -87,9 +105,15 @@ func (r *recorder) did(name string, param any) {
 
 // trace returns the entries in the order in which they arrived.
 func (r *recorder) trace(v Release) *trace.Trace {
-	slices.SortStableFunc(r.entries, func(a, b trace.Entry) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
-	for n := range r.entries {
-		r.entries[n].Line = n + 2
+	tr := &trace.Trace{Header: trace.Header{Trace: trace.Version, Kubernetes: v.String(), Kubelet: v.String()}}
+	for _, e := range r.entries {
+		if e.step == "" {
+			tr.Entries = append(tr.Entries, e.Entry)
+		}
 	}
-	return &trace.Trace{Header: trace.Header{Trace: trace.Version, Kubernetes: v.String(), Kubelet: v.String()}, Entries: r.entries}
+	slices.SortStableFunc(tr.Entries, func(a, b trace.Entry) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
+	for n := range tr.Entries {
+		tr.Entries[n].Line = n + 2
+	}
+	return tr
 }

@@ -1,35 +1,44 @@
 package kubelet
 
-import (
-	"github.com/podorder/podorder/reference/trace"
-)
-
-// terminatePod is the terminating call, R75: a status, then everything is
-// killed, then a status again.
+// terminatePod is the terminating call, the first step of the end of a Pod that
+// was deleted or evicted, or is through: a status, then everything is killed,
+// then a status again. A shorter grace period that comes meanwhile does not
+// shorten it.
 func (k *kubelet) terminatePod(p *proc) {
 	k.terminating = true
 	v := *k.snapshot
-	k.generate(p, v) // R75: may still show Ready
+	k.generateStatus(p, v) // may still show it as ready
 	k.stopLiveness = true
-	k.killPod(p, v, k.effectiveGrace()) // R5: what comes meanwhile does not shorten it
-	k.over = true
-	k.generate(p, k.look()) // R84: everything turns terminated here
+	grace := k.effectiveGrace()
+	k.tells("terminate the Pod; grace period %d s", grace)
+	k.killPod(p, v, grace)
+	k.allStopped = true
+	// All containers turn terminated here, also one that ended long before.
+	//
+	// terminate/shown-together
+	k.generateStatus(p, k.look())
 }
 
-// terminatedPod is the terminated call: the final phase, and the end of the
-// object.
+// terminatedPod is the terminated call, the last one: the final phase, and the
+// end of the object. That goes when the containers have stopped and the last
+// status has arrived.
+//
+// terminate/object-goes-last
 func (k *kubelet) terminatedPod(p *proc) {
 	k.terminated = true
-	k.generate(p, *k.snapshot)
+	k.generateStatus(p, *k.snapshot)
 	p.sleep(k.upTo(300)) // the volumes are unmounted
-	k.fillIn()
+	k.fillInStatus()
 	p.await(func() bool { return k.deleted })
 	p.sleep(k.upTo(500))
 	p.await(func() bool { return !k.dirty })
 	k.api.remove()
 }
 
-// effectiveGrace is G in seconds, R79.
+// effectiveGrace is the grace period of the whole Pod, in seconds: that of the
+// deletion, which an eviction may shorten, and at least one second.
+//
+// terminate/grace-period
 func (k *kubelet) effectiveGrace() int {
 	if k.orphan {
 		return 1 // pkg/kubelet/kubelet.go, SyncTerminatingRuntimePod
@@ -40,27 +49,30 @@ func (k *kubelet) effectiveGrace() int {
 	}
 	if k.evicted {
 		g = min(g, k.evictGrace)
-		if k.evictGrace == 0 && !k.v.Has(ZeroGraceIsOne) {
+		if k.evictGrace == 0 && !k.has(ZeroGraceIsOne) {
 			g = k.pod.Grace
 		}
 	}
-	if k.forced && k.v.Has(ZeroGraceIsOne) && k.oneIn(2) {
+	if k.forced && k.has(ZeroGraceIsOne) && k.oneIn(2) {
 		g = 1
 	}
 	return max(g, 1)
 }
 
-// killPod kills all containers that the snapshot shows running, concurrently,
-// R76, then the sandbox with whatever is left, R86.
-func (k *kubelet) killPod(p *proc, v view, grace int) {
+// killPod kills all containers that the snapshot shows running, at the same
+// time, then the sandbox with whatever is left. The preStop hooks of all begin
+// at once; only the TERM of a sidecar waits for its turn.
+//
+// terminate/stop-concurrent
+func (k *kubelet) killPod(p *proc, v snapshot, grace int) {
 	alive := v.alive()
-	turn := k.order(v)
+	turn := k.stopOrder(v)
 	left := len(alive)
 	for _, c := range alive {
 		i := k.live(v.newest[c])
-		k.spawnHere(func(p *proc) {
+		k.goroutine(func(p *proc) {
 			p.sleep(k.upTo(20))
-			k.killContainer(p, i, "Stopping container "+k.all[c].Name, grace, turn)
+			k.killContainer(p, i, "Stopping container "+k.specs[c].Name, grace, turn)
 			turn.stopped[c] = true
 			left--
 		})
@@ -69,26 +81,29 @@ func (k *kubelet) killPod(p *proc, v view, grace int) {
 	k.stopSandbox(p)
 }
 
-// turns is the order in which sidecars are stopped: each waits until all
-// regular containers and the next later sidecar have been stopped, R81. One
-// that did not run counts as stopped.
+// turns is the order in which sidecars are stopped.
 type turns struct {
 	stopped []bool
-	before  [][]int
+	before  [][]int // what each waits for
 }
 
-func (k *kubelet) order(v view) *turns {
-	t := &turns{stopped: make([]bool, len(k.all)), before: make([][]int, len(k.all))}
-	if k.orphan { // who is told of no Pod has no order
+// stopOrder has each sidecar wait until all regular containers and the next
+// later sidecar have stopped, or the grace period is used up. What does not run
+// counts as stopped.
+//
+// sidecar/stops-last, sidecar/reverse-order, sidecar/stops-in-turn
+func (k *kubelet) stopOrder(v snapshot) *turns {
+	t := &turns{stopped: make([]bool, len(k.specs)), before: make([][]int, len(k.specs))}
+	if k.orphan { // of a Pod that nobody describes no order is known
 		return t
 	}
 	later := -1
-	for c := len(k.all) - 1; c >= 0; c-- {
-		t.stopped[c] = !v.runs(c)
+	for c := len(k.specs) - 1; c >= 0; c-- {
+		t.stopped[c] = v.newest[c] == nil || !v.newest[c].running
 		if !k.isSidecar(c) {
 			continue
 		}
-		for r := len(k.pod.Init); r < len(k.all); r++ {
+		for r := len(k.pod.Init); r < len(k.specs); r++ {
 			t.before[c] = append(t.before[c], r)
 		}
 		if later >= 0 {
@@ -107,55 +122,12 @@ func (k *kubelet) order(v view) *turns {
 	return t
 }
 
-func (t *turns) mine(c int) bool {
+// of tells whether it is the turn of a container.
+func (t *turns) of(c int) bool {
 	for _, b := range t.before[c] {
 		if !t.stopped[b] {
 			return false
 		}
 	}
 	return true
-}
-
-// leastGrace is what a container always gets between TERM and KILL, in seconds.
-const leastGrace = 2
-
-// killContainer kills one container, R76 to R78. The time for it, in seconds,
-// is shared by the preStop hook, the wait for its turn, and the process.
-func (k *kubelet) killContainer(p *proc, i *instance, message string, grace int, turn *turns) {
-	if i == nil {
-		return
-	}
-	k.event(i.c, "Normal", "Killing", message)
-	if k.all[i.c].PreStop != None && grace > 0 {
-		grace -= k.preStop(p, i, grace)
-	}
-	if turn != nil && grace > 0 {
-		begun := k.now
-		p.awaitUntil(begun+1000*grace, func() bool { return turn.mine(i.c) })
-		grace -= (k.now - begun) / 1000
-	}
-	p.sleep(k.upTo(20))
-	k.terminate(p, i, max(grace, leastGrace))
-}
-
-// preStop runs the hook, no longer than the grace period, and returns how many
-// whole seconds it took, R78. A hook that takes longer is abandoned, not
-// stopped.
-func (k *kubelet) preStop(p *proc, i *instance, grace int) int {
-	begun := k.now
-	x := k.hook(p, i, trace.PreStop)
-	failed := func() {
-		if x.code != 0 {
-			k.event(i.c, "Warning", "FailedPreStopHook", "PreStopHook failed") // R80
-		}
-	}
-	if p.awaitUntil(begun+1000*grace, func() bool { return x.ended(i) }) {
-		failed()
-		return min((k.now-begun)/1000, grace)
-	}
-	k.spawnHere(func(p *proc) { // R80: told late
-		p.await(func() bool { return x.ended(i) })
-		failed()
-	})
-	return grace
 }

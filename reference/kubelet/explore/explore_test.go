@@ -53,7 +53,7 @@ func TestSmallestPods(t *testing.T) {
 		// TERM may be told or not, and the process may end of it or not. After
 		// its end a process writes nothing.
 		{"one that is deleted", neverPod(kubelet.Container{Name: "a"}), Options{Deletion: true}, []string{"", "a", "a a!", "a a! a=", "a a="}},
-		// The starts are in order, the first lines are not: R8, R22.
+		// The starts are in order, the first lines are not.
 		{"two containers", neverPod(kubelet.Container{Name: "a"}, kubelet.Container{Name: "b"}), Options{}, []string{"", "a", "a b", "b", "b a"}},
 		// The hook's lines are in order and b comes behind them; a comes anywhere.
 		{"a hook blocks", neverPod(hook, kubelet.Container{Name: "b"}), Options{}, []string{
@@ -64,7 +64,7 @@ func TestSmallestPods(t *testing.T) {
 			"a+ a+= b", "a+ a+= b a",
 		}},
 		// A hook that has failed: a gets TERM, may tell it, may end; b comes when
-		// a has died, told or not, R9, R21. Before the end of the hook all is as
+		// a has died, told or not. Before the end of the hook all is as
 		// above. After b nothing of a comes any more.
 		{"a hook fails", neverPod(kubelet.Container{Name: "a", PostStart: kubelet.Exec, HookFails: true}, kubelet.Container{Name: "b"}), Options{}, append([]string{
 			"a a+ a+x", "a a+ a+x a!", "a a+ a+x a! a=", "a a+ a+x a! a= b", "a a+ a+x a! b", "a a+ a+x a=", "a a+ a+x a= b", "a a+ a+x b",
@@ -79,7 +79,7 @@ func TestSmallestPods(t *testing.T) {
 			"a+ a+= b", "a+ a+= b a",
 		}...)},
 		// preStop comes only when the Pod is killed; TERM only behind its end.
-		// The first line of main may come at any time, or never, R76.
+		// The first line of main may come at any time, or never.
 		{"preStop", neverPod(kubelet.Container{Name: "a", PreStop: kubelet.Exec}), Options{Deletion: true}, []string{
 			"",
 			"a", "a a-", "a a- a-=", "a a- a-= a!", "a a- a-= a! a=", "a a- a-= a=",
@@ -89,13 +89,13 @@ func TestSmallestPods(t *testing.T) {
 		// An exit is followed by the second instance; a third would show run 2.
 		{"a restart", kubelet.Pod{Policy: corev1.RestartPolicyAlways, Containers: []kubelet.Container{{Name: "a", Exits: true}}}, Options{},
 			[]string{"", "a", "a a=", "a a= a1", "a a= a1 a1="}},
-		// b waits for the end of the init container, R61.
+		// b waits for the end of the init container.
 		{"an init container", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "i"}}, Containers: []kubelet.Container{{Name: "b"}}}, Options{},
 			[]string{"", "i", "i i=", "i i= b"}},
-		// b waits for the start of the sidecar, not for its first line, R60.
+		// b waits for the start of the sidecar, not for its first line.
 		{"a sidecar", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true}}, Containers: []kubelet.Container{{Name: "b"}}}, Options{},
 			[]string{"", "b", "b s", "s", "s b"}},
-		// At the end of b the sidecar is stopped, R74.
+		// At the end of b the sidecar is stopped.
 		{"a sidecar at the end", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true}}, Containers: []kubelet.Container{{Name: "b", Exits: true}}}, Options{},
 			[]string{
 				"", "b", "b b=", "b b= s", "b b= s s!", "b b= s s! s=", "b b= s s=", "b s", "b s b=", "b s b= s!", "b s b= s! s=", "b s b= s=",
@@ -105,7 +105,7 @@ func TestSmallestPods(t *testing.T) {
 		// first line of main, but after the hook.
 		{"a sidecar with a startup probe", kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true, Startup: &kubelet.Probe{}}}, Containers: []kubelet.Container{{Name: "b"}}}, Options{},
 			[]string{"", "s", "s ss", "s ss b", "ss", "ss b", "ss b s", "ss s", "ss s b"}},
-		// No probe before the end of the sync, R47: not before the hook of b.
+		// No probe before the end of the sync: not before the hook of b.
 		{"a readiness probe", neverPod(kubelet.Container{Name: "a", Readiness: &kubelet.Probe{}}, withHook("b")), Options{}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func withHook(name string) kubelet.Container {
 }
 
 // The order at the end of a Pod with two sidecars: the later one is stopped
-// first, R81, unless the grace period is used up.
+// first, unless the grace period is used up.
 func TestSidecarsInReverse(t *testing.T) {
 	p := kubelet.Pod{Policy: corev1.RestartPolicyNever, Init: []kubelet.Container{{Name: "s", Sidecar: true}, {Name: "u", Sidecar: true}}, Containers: []kubelet.Container{{Name: "b"}}}
 	wrong := func(o Options) (n int) {
@@ -182,7 +182,7 @@ func TestRunsAreExplored(t *testing.T) {
 				continue
 			}
 			if l.Actor == trace.PreStop && l.Mark.Kind == trace.End {
-				l.Mark.N = 0 // how it ends makes no difference, R80
+				l.Mark.N = 0 // how it ends makes no difference
 			}
 			if l.Run >= 3 {
 				break

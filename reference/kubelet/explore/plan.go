@@ -6,12 +6,12 @@ import (
 	"github.com/podorder/podorder/reference/kubelet"
 )
 
-// restarts is R69.
+// restarts tells whether a container is started again after it has ended.
 func (x *explorer) restarts(c int, failed bool) bool {
 	return x.isSidecar(c) || x.pod.Policy == corev1.RestartPolicyAlways || x.pod.Policy == corev1.RestartPolicyOnFailure && failed
 }
 
-// over tells whether the phase computed from the snapshot is terminal, R38, R62.
+// over tells whether the phase computed from the snapshot is terminal.
 func (x *explorer) over(s state) bool {
 	for c := range x.pod.Init {
 		if i := s.seen[c]; !x.isSidecar(c) && i.run >= 0 && !i.running && i.failed && !x.restarts(c, true) {
@@ -27,11 +27,11 @@ func (x *explorer) over(s state) bool {
 	return true
 }
 
-// plan sets what a sync kills and starts, R59 to R63, R12, R52. It returns true
-// where nothing is left to run, R74.
+// plan sets what a sync kills and starts. It returns true where nothing is left
+// to run.
 func (x *explorer) plan(s *state) (killPod bool) {
 	initialised := len(x.pod.Init) == 0
-	for c := len(x.pod.Init); c < len(x.all); c++ { // R64
+	for c := len(x.pod.Init); c < len(x.all); c++ {
 		initialised = initialised || s.seen[c].running || x.v.Has(kubelet.InitPerSandbox) && s.seen[c].run >= 0
 	}
 	frontier := -1
@@ -40,26 +40,26 @@ func (x *explorer) plan(s *state) (killPod bool) {
 			frontier = c
 		}
 	}
-	release := !initialised && frontier < 0 // the entry behind the frontier may come
+	release := !initialised && frontier < 0 // the entry after the frontier may start
 	for c := range x.pod.Init {
 		i := s.seen[c]
 		switch {
 		case x.isSidecar(c) && i.run < 0:
 			s.starts[c] = initialised
 		case x.isSidecar(c) && !i.running:
-			s.starts[c] = true // R63
+			s.starts[c] = true // a sidecar is always started again
 		case x.isSidecar(c):
 			if x.condemned(*s, c) {
 				s.victims[c], s.starts[c] = true, true
 			}
 			if c == frontier && x.started(*s, c) && s.is[c].probes[0] != bad {
-				release = release || !initialised // R60
+				release = release || !initialised
 			}
 		case c == frontier && !initialised && i.run >= 0 && !i.running:
 			if i.failed {
-				s.starts[c] = true // R62; policy Never is over
+				s.starts[c] = true // with policy Never the Pod is through by now
 			} else {
-				release = true // R59
+				release = true
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (x *explorer) plan(s *state) (killPod bool) {
 			s.starts[frontier+1] = true
 			return false
 		}
-		initialised = true // R61
+		initialised = true
 	}
 	if !initialised {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/podorder/podorder/reference/kubelet"
 )
 
-// starting is the next step of the starts, R8, R15: one after the other.
+// starting is the next step of the starts: one after the other.
 func (x *explorer) starting(s state, next func(state)) {
 	c := slices.Index(s.starts[:], true)
 	if c < 0 {
@@ -18,13 +18,13 @@ func (x *explorer) starting(s state, next func(state)) {
 		s.starts[c], s.had[c], s.part = false, false, create
 		s.kill[c] = none
 		if err && !x.isRegular(c) && !x.isSidecar(c) {
-			s = s.ends() // R10
+			s = s.ends()
 		}
 		next(s)
 	}
 	switch s.part {
 	case create:
-		if x.o.StartErrors || s.had[c] && s.entry[c] { // R11
+		if x.o.StartErrors || s.had[c] && s.entry[c] {
 			over(s, true)
 		}
 		s.entry[c] = s.entry[c] || s.had[c]
@@ -43,7 +43,7 @@ func (x *explorer) starting(s state, next func(state)) {
 			start(s, i.run)
 		}
 		start(s, min(i.run+1, int8(x.o.Runs)))
-	case callHook: // R22: after the main process has been started
+	case callHook: // after the main process has been started
 		s.part = hookFailed
 		if i.alive() {
 			s.part, i.post = inHook, silent
@@ -51,7 +51,7 @@ func (x *explorer) starting(s state, next func(state)) {
 			s.kill[c] = called
 		}
 		next(s)
-	case inHook: // R16
+	case inHook:
 		switch i.post {
 		case ended:
 			i.post = absent
@@ -61,9 +61,9 @@ func (x *explorer) starting(s state, next func(state)) {
 			s.part, s.kill[c] = hookFailed, called
 			next(s)
 		}
-	case hookFailed: // R21: it is killed like any other
+	case hookFailed: // it is killed like any other
 		if s.kill[c] == stoppedNow {
-			over(s, false) // R9, R10: and what follows comes all the same
+			over(s, false) // and what follows comes all the same
 			return
 		}
 		x.kill(s, c, false, x.o.KillGraceEnds, next)

@@ -57,15 +57,15 @@ type place uint8
 
 const (
 	idle    place = iota
-	killing       // R13: single containers
-	natural       // R74: the whole Pod, within a sync
+	killing       // single containers
+	natural       // the whole Pod, within a sync
 	starting
-	leaving     // terminating has published its status
-	terminating // R75
+	leaving // terminating has published its status
+	terminating
 	done
 )
 
-// part is where a start is, R15.
+// part is where a start is.
 type part uint8
 
 const (
@@ -75,7 +75,7 @@ const (
 	hookFailed
 )
 
-// step is where a kill is, R76.
+// step is where a kill is.
 type step uint8
 
 const (

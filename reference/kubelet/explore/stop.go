@@ -2,7 +2,7 @@ package explore
 
 import "github.com/podorder/podorder/reference/kubelet"
 
-// killing kills what probes have condemned, R13.
+// killing kills what probes have condemned.
 func (x *explorer) killing(s state, next func(state)) {
 	left, active := false, false
 	for c := range x.all {
@@ -24,7 +24,7 @@ func (x *explorer) killing(s state, next func(state)) {
 	}
 }
 
-// killPod kills all at once, sidecars in their order, R76, R81.
+// killPod kills all at once, sidecars in their order.
 func (x *explorer) killPod(s state, next func(state)) {
 	grace, left := x.o.KillGraceEnds, false
 	if s.at == terminating {
@@ -45,7 +45,7 @@ func (x *explorer) killPod(s state, next func(state)) {
 	}
 }
 
-// kill is the next step of one kill, R76 to R78.
+// kill is the next step of one kill.
 func (x *explorer) kill(s state, c int, ordered, graceEnds bool, next func(state)) {
 	i := &s.is[c]
 	switch s.kill[c] {
@@ -82,7 +82,7 @@ func (x *explorer) kill(s state, c int, ordered, graceEnds bool, next func(state
 	}
 }
 
-// turn tells whether a container may be stopped, R81: a sidecar after all
+// turn tells whether a container may be stopped: a sidecar after all
 // regular containers and the next later sidecar.
 func (x *explorer) turn(s state, c int) bool {
 	if !x.isSidecar(c) {

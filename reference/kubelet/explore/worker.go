@@ -1,6 +1,6 @@
 package explore
 
-// worker is the next step of the Pod's worker, R1.
+// worker is the next step of the Pod's worker.
 func (x *explorer) worker(s state, next func(state)) {
 	switch s.at {
 	case idle:
@@ -17,7 +17,7 @@ func (x *explorer) worker(s state, next func(state)) {
 	}
 }
 
-// idle is the worker between two calls: it waits for a snapshot, R3.
+// idle is the worker between two calls: it waits for a snapshot.
 func (x *explorer) idle(s state, next func(state)) {
 	relisted := s
 	for c, i := range s.is {
@@ -28,7 +28,7 @@ func (x *explorer) idle(s state, next func(state)) {
 	if !s.fresh {
 		return
 	}
-	if s.finished || x.o.Deletion { // R75
+	if s.finished || x.o.Deletion {
 		to := x.published(s)
 		to.at = leaving
 		to.all(x, func(c int) {
@@ -43,7 +43,7 @@ func (x *explorer) idle(s state, next func(state)) {
 	}
 }
 
-// published is the generation at the beginning of a call, R28.
+// published is the generation at the beginning of a call.
 func (x *explorer) published(s state) state {
 	for c := range x.all {
 		s.shown[c] = -1
@@ -54,10 +54,10 @@ func (x *explorer) published(s state) state {
 	return s
 }
 
-// sync begins a sync: R6, R7.
+// sync begins a sync: the status, then the plan.
 func (x *explorer) sync(s state) state {
 	s = x.published(s)
-	if x.over(s) { // R6 (2)
+	if x.over(s) {
 		s.finished = true
 		return s.ends()
 	}

@@ -63,7 +63,7 @@ func AnyPod(version string, choose kubelet.Chooser) kubelet.Pod {
 		c := kubelet.Container{Name: name, Exits: flag(), Crashes: rarely(), NoImage: seldom(), NoCreate: seldom(), NoStart: seldom(), Deaf: rarely() || long && rarely()}
 		return c
 	}
-	lively := func(c *kubelet.Container) { // what an init container cannot have, R17
+	lively := func(c *kubelet.Container) { // what an init container cannot have
 		c.PostStart, c.PreStop = hook(p.Grace, c), hook(p.Grace, c)
 		c.Startup, c.Readiness, c.Liveness = probe("startup"), probe("readiness"), probe("liveness")
 		c.HookFails, c.HookHangs, c.StartupFails, c.LivenessFails = rarely(), seldom(), rarely(), flag()

@@ -187,7 +187,7 @@ func (s *story) wellFormed() error {
 }
 
 // Instances of a container follow each other: no line of one comes after a line
-// of a later one. Each has at most one postStart hook, X13, and one begin.
+// of a later one. Each has at most one postStart hook, and one begin.
 func (s *story) instancesFollow() error {
 	run, begun := map[string]int{}, map[string]bool{}
 	for _, l := range s.lines {
@@ -205,7 +205,7 @@ func (s *story) instancesFollow() error {
 	return nil
 }
 
-// Two postStart hooks of a Pod never overlap, X16, as long as the kubelet is
+// Two postStart hooks of a Pod never overlap, as long as the kubelet is
 // not restarted.
 func (s *story) hooksNeverOverlap() error {
 	if !s.calm() {
@@ -228,7 +228,7 @@ func (s *story) hooksNeverOverlap() error {
 	return nil
 }
 
-// X1: the first instance of a regular container comes after the hook of the
+// The first instance of a regular container comes after the hook of the
 // first instance of one before it, unless that one could not be started at
 // first, or ended unseen.
 func (s *story) hookBlocks() error {
@@ -251,7 +251,7 @@ func (s *story) hookBlocks() error {
 	return nil
 }
 
-// X2, X3: nothing of a regular container or of a later init container comes
+// Nothing of a regular container or of a later init container comes
 // before the init containers have ended with 0, nor before the hook of a
 // sidecar has.
 func (s *story) initComesFirst() error {
@@ -273,7 +273,7 @@ func (s *story) initComesFirst() error {
 	return nil
 }
 
-// X5: no readiness or liveness line of an instance before its startup probe has
+// No readiness or liveness line of an instance before its startup probe has
 // succeeded, if all probes are exec.
 func (s *story) startupGates() error {
 	if !s.calm() {
@@ -294,7 +294,7 @@ func (s *story) startupGates() error {
 	return nil
 }
 
-// X6: a preStop hook does not begin after TERM. Its first line may come as late as that
+// A preStop hook does not begin after TERM. Its first line may come as late as that
 // of any process, where the grace period is over by then.
 func (s *story) preStopBeforeTerm() error {
 	if !s.calm() {
@@ -317,7 +317,7 @@ func (s *story) preStopBeforeTerm() error {
 // firstLine.
 const latest = 1500 * time.Millisecond
 
-// X7: a sidecar is not stopped while a regular container still writes, unless
+// A sidecar is not stopped while a regular container still writes, unless
 // at least a second has passed since the whole Pod began to be killed. Only
 // Pods are looked at whose sidecars are killed for no other reason.
 func (s *story) sidecarsLast() error {
@@ -347,7 +347,7 @@ func (s *story) sidecarsLast() error {
 	return nil
 }
 
-// X9: from the second restart on a container waits at least 10 seconds, if no
+// From the second restart on a container waits at least 10 seconds, if no
 // probe kills it and the kubelet forgets nothing.
 func (s *story) backOff() error {
 	if !s.calm() || s.resets() || s.did(trace.ActPatch) {
@@ -373,7 +373,7 @@ func (s *story) backOff() error {
 
 // What the watch shows of a container only goes on: its count of restarts never
 // falls, a container ID that has ended does not run again, and a terminal phase
-// stays, X12.
+// stays.
 func (s *story) statusGoesOn() error {
 	count, over, final := map[string]int32{}, map[string]bool{}, ""
 	for n, e := range s.tr.Entries {
@@ -407,7 +407,7 @@ func (s *story) statusGoesOn() error {
 			// ready for as long as what is shown is taken over from before.
 			last := cs.LastTerminationState.Terminated
 			removed := cs.State.Waiting != nil && last != nil && (last.Reason == "RestartingAllContainers" || last.ExitCode == 0)
-			if plain && !removed && cs.Ready != (cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0) { // R36
+			if plain && !removed && cs.Ready != (cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0) {
 				return fmt.Errorf("line %d: init container %s has ready=%t", n+2, cs.Name, cs.Ready)
 			}
 			if cs.Ready && cs.State.Running == nil && !plain {
@@ -418,7 +418,7 @@ func (s *story) statusGoesOn() error {
 	return nil
 }
 
-// R37: Ready and ContainersReady are True only where all sidecars and regular
+// Ready and ContainersReady are True only where all sidecars and regular
 // containers are ready, and Initialized is not True before the init containers
 // have ended, unless they had before.
 func (s *story) conditionsFit() error {
@@ -451,7 +451,7 @@ func (s *story) conditionsFit() error {
 	return nil
 }
 
-// X4: no probe that is run in a container writes before its postStart hook has ended.
+// No probe that is run in a container writes before its postStart hook has ended.
 func (s *story) probesAfterHook() error {
 	if !s.calm() {
 		return nil
@@ -471,7 +471,7 @@ func (s *story) probesAfterHook() error {
 	return nil
 }
 
-// X10: an instance is shown to run only when its postStart hook has ended, so that this
+// An instance is shown to run only when its postStart hook has ended, so that this
 // writes nothing any more.
 func (s *story) shownAfterHook() error {
 	if !s.calm() || s.pod.May.Silent || s.resets() {
@@ -497,7 +497,7 @@ func (s *story) shownAfterHook() error {
 	return nil
 }
 
-// X11: a container with a readiness probe that is run in it is shown as ready only when that has
+// A container with a readiness probe that is run in it is shown as ready only when that has
 // succeeded.
 func (s *story) readyAfterProbe() error {
 	if !s.calm() || s.pod.May.Silent || s.resets() {
@@ -527,7 +527,7 @@ func (s *story) readyAfterProbe() error {
 	return nil
 }
 
-// X12: where nothing but the end of the Pod stops a container, none is started behind the
+// Where nothing but the end of the Pod stops a container, none is started behind the
 // first preStop hook or TERM. The first lines of one that was started before may come late.
 func (s *story) noStartOnceStopped() error {
 	if !s.calm() || s.resets() || s.did(trace.ActPatch) {
@@ -553,7 +553,7 @@ func (s *story) noStartOnceStopped() error {
 	return nil
 }
 
-// R69: a regular container that has ended well, or at all, is not started again where the
+// A regular container that has ended well, or at all, is not started again where the
 // policy of the Pod says so, if no probe and no hook has it stopped.
 func (s *story) policyRestarts() error {
 	if !s.calm() || s.resets() || s.did(trace.ActPatch) || s.pod.Policy == corev1.RestartPolicyAlways {

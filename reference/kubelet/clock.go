@@ -2,8 +2,25 @@ package kubelet
 
 import "iter"
 
-// Chooser makes every choice of a run: a number from 0 to n-1.
+// Chooser makes every choice of a run that is left to chance, the length of
+// every delay among them: it returns a number from 0 to n-1. The same choices
+// make the same run. [Prompt] and [Seed] return one.
 type Chooser func(n int) int
+
+// Prompt always chooses the first that there is. Every delay is the shortest
+// one, and nothing goes wrong by chance.
+func Prompt() Chooser { return func(int) int { return 0 } }
+
+// Seed makes choices that look random, and are the same for the same seed.
+func Seed(seed uint64) Chooser {
+	return func(n int) int { // the generator splitmix64
+		seed += 0x9e3779b97f4a7c15
+		z := seed
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		return int((z ^ z>>31) % uint64(n))
+	}
+}
 
 // world is time, counted in milliseconds, and everybody who acts in it.
 type world struct {
@@ -12,8 +29,8 @@ type world struct {
 	procs  []*proc
 }
 
-// proc is somebody who acts in time: a plain function that sleeps and waits.
-// Only one of them acts at any moment.
+// proc is a goroutine of the kubelet or a process in a container: a plain
+// function that sleeps and waits. Only one of them acts at any moment.
 type proc struct {
 	w     *world
 	next  func() (pause, bool)

@@ -112,6 +112,7 @@ func TestAFieldThatTheServerDropsIsNamed(t *testing.T) {
 func TestAWorkloadGetsThePodAsItsTemplate(t *testing.T) {
 	cases, err := fixtures.All()
 	assert.NilError(t, err)
+	workloads := 0
 	for _, c := range cases {
 		for file := range c.Files {
 			t.Run(c.ID+"/"+file, func(t *testing.T) {
@@ -124,6 +125,7 @@ func TestAWorkloadGetsThePodAsItsTemplate(t *testing.T) {
 				assert.NilError(t, err)
 				assert.Equal(t, there, file == c.Workload)
 				if there {
+					workloads++
 					var spec corev1.PodSpec
 					assert.NilError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(template, &spec))
 					assert.DeepEqual(t, spec, pod.Spec)
@@ -131,6 +133,7 @@ func TestAWorkloadGetsThePodAsItsTemplate(t *testing.T) {
 			})
 		}
 	}
+	assert.Assert(t, workloads > 0, "no case has a workload")
 }
 
 func TestNamespaceNamesAreValid(t *testing.T) {

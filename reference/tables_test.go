@@ -15,33 +15,42 @@ import (
 
 func TestTables(t *testing.T) { assert.NilError(t, checkTables()) }
 
-// Every number of the rule book is either the origin of a rule, or stands in
-// testdata/rulebook.txt with the reason why no trace can show it; none is both.
+// testdata/rulebook.txt has every number of the rule book, with the rules that come from
+// it, as the table has them, or the reason why no trace can show it.
 func TestRuleBookCensus(t *testing.T) {
-	where := map[string]string{}
+	want := map[string][]string{}
 	for _, r := range Rules() {
-		for _, number := range strings.Fields(r.From) {
-			where[number] = r.Slug
+		for number := range strings.FieldsSeq(r.From) {
+			want[number] = append(want[number], r.Slug)
 		}
 	}
 	b, err := os.ReadFile(filepath.Join("testdata", "rulebook.txt"))
 	assert.NilError(t, err)
+	got := map[string][]string{}
+	var numbers []string
 	for line := range strings.Lines(string(b)) {
-		if strings.HasPrefix(line, "#") {
-			continue
+		line = strings.TrimSuffix(line, "\n")
+		below, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case !indented:
+			number, about, _ := strings.Cut(line, "  ")
+			numbers = append(numbers, number)
+			assert.Equal(t, number, fmt.Sprintf("R%d", len(numbers)), "the numbers stand in order")
+			assert.Assert(t, len(about) > 5, "what is %s about?", number)
+		default:
+			number := numbers[len(numbers)-1]
+			if reason, none := strings.CutPrefix(below, "none: "); none {
+				assert.Assert(t, len(reason) > 10, "%s has no reason", number)
+				assert.Assert(t, want[number] == nil, "%s has a reason and rules: %s", number, want[number])
+				want[number] = strings.Fields(below)
+			}
+			assert.Assert(t, got[number] == nil, "%s has two lines below it", number)
+			got[number] = strings.Fields(below)
 		}
-		number, reason, _ := strings.Cut(line, " ")
-		assert.Assert(t, len(strings.TrimSpace(reason)) > 10, "%s has no reason", number)
-		assert.Assert(t, where[number] == "", "%s has a reason and the rule %s", number, where[number])
-		where[number] = "testdata/rulebook.txt"
 	}
-	const last = 90
-	for n := range last {
-		number := fmt.Sprintf("R%d", n+1)
-		assert.Assert(t, where[number] != "", "%s has neither a rule nor a reason", number)
-		delete(where, number)
-	}
-	assert.Equal(t, len(where), 0, "numbers that the rule book does not have: %v", where)
+	assert.Equal(t, len(got), len(numbers), "each number has a line below it")
+	assert.DeepEqual(t, got, want)
 }
 
 // Every name in the tables of irrelevant fields is one of the type, stands

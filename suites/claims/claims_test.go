@@ -319,7 +319,9 @@ func TestTheRarestIsShown(t *testing.T) {
 // TestNothing: without a trace nothing is seen.
 func TestNothing(t *testing.T) {
 	for _, recordings := range [][]Recording{nil, {{Path: "x"}}, {{Path: "x", Trace: &trace.Trace{}}}} {
-		for _, r := range Evaluate(recordings) {
+		results := Evaluate(recordings)
+		assert.Equal(t, len(results), len(claims))
+		for _, r := range results {
 			assert.Equal(t, r.Finding, NotSeen)
 		}
 	}

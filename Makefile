@@ -70,7 +70,7 @@ list: ## list the cases
 
 .PHONY: upstream
 upstream: ## compare the table of upstream tests with the sources of Kubernetes (KUBERNETES)
-	$(GO) test -count=1 ./suites/upstream $(if $(KUBERNETES),-args -kubernetes=$(KUBERNETES))
+	$(GO) run ./scripts/upstream $(if $(KUBERNETES),-kubernetes=$(KUBERNETES))
 
 .PHONY: bench
 bench: ## run the benchmarks that need no cluster

@@ -24,10 +24,10 @@
 // # How it is kept complete
 //
 // Each file has a pin, the number of its tests and a digest over their names, so that the table cannot lose
-// one unnoticed. TestComplete reads the sources of the version that the table names, in both
-// directions: a test or a file that the table lacks, or has too much, is an error
-// with the lines to paste. It needs the module k8s.io/kubernetes, which it gets with
-// the go command, and fails where it cannot be had: it is never left out.
+// one unnoticed. [Compare] reads the sources of Kubernetes, in both directions: a test or a file that
+// the table lacks, or has too much, is reported with the lines to paste. The sources are the module
+// k8s.io/kubernetes, so this is no test of this package but a command, scripts/upstream, which fails where
+// they cannot be had.
 //
 // Left out on purpose: parameters of table tests in subtrees, which no listed file has, and any
 // reading of what a test does. Whether a case covers a test is for a reviewer to say.

@@ -1,20 +1,14 @@
 package upstream
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
@@ -22,13 +16,6 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/harness/nodeimage"
 )
-
-// With -kubernetes the table is compared with another version, which lists what
-// there is to be done when it is raised.
-var kubernetes = flag.String("kubernetes", "", "compare the table with the sources of this `version` of Kubernetes, in place of its own")
-
-// roots are the folders of the node suite.
-var roots = []string{"test/e2e_node", "test/e2e/common/node", "test/e2e/node"}
 
 func TestTable(t *testing.T) {
 	table, err := parse(text)
@@ -68,146 +55,6 @@ func TestTable(t *testing.T) {
 	for _, want := range []string{fmt.Sprintf("%d of %d are covered", covered, all), "at " + table.Kubernetes + ", with all 156"} {
 		assert.Check(t, strings.Contains(flat, want), "README.md does not say %q", want)
 	}
-}
-
-// TestComplete compares the table with the sources, in both directions.
-func TestComplete(t *testing.T) {
-	table := Relations()
-	version := table.Kubernetes
-	if *kubernetes != "" {
-		version = *kubernetes
-	}
-	dir, err := download(t.Context(), version)
-	if err != nil {
-		t.Fatalf("%v\nThe table cannot be compared with the sources. Let the go command reach a module proxy.", err)
-	}
-	sources, err := read(os.DirFS(dir), roots)
-	assert.NilError(t, err)
-	assert.Assert(t, len(sources) > 50, "only %d files with tests were found in %s", len(sources), dir)
-	for _, complaint := range compare(table, sources) {
-		t.Errorf("%s: %s", version, complaint)
-	}
-}
-
-// download returns the folder of the module k8s.io/kubernetes.
-func download(ctx context.Context, version string) (string, error) {
-	module := "k8s.io/kubernetes@" + version
-	// Outside any module, so that no go.mod has a say.
-	dir, err := os.MkdirTemp("", "podorder-upstream-")
-	if err != nil {
-		return "", fmt.Errorf("make a temporary folder: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	// A newer Kubernetes may ask for a newer Go, even to be read.
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOTOOLCHAIN=auto")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	var got struct{ Dir, Error string }
-	if bad := json.Unmarshal(out, &got); bad == nil && got.Error != "" {
-		return "", fmt.Errorf("download %s: %s", module, got.Error)
-	}
-	if err != nil {
-		return "", fmt.Errorf("download %s: %w\n%s", module, err, &stderr)
-	}
-	if got.Dir == "" {
-		return "", fmt.Errorf("download %s: go mod download named no folder", module)
-	}
-	return got.Dir, nil
-}
-
-// source is a file with tests, or one whose tests are not understood.
-type source struct {
-	tests []string
-	err   error
-}
-
-// read reads the files with tests below folders.
-func read(module fs.FS, folders []string) (map[string]source, error) {
-	found := map[string]source{}
-	for _, folder := range folders {
-		err := fs.WalkDir(module, folder, func(file string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
-				return err
-			}
-			src, err := fs.ReadFile(module, file)
-			if err != nil {
-				return err
-			}
-			if tests, err := Tests(file, src); err != nil || len(tests) > 0 {
-				found[file] = source{tests, err}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read the tests below %s: %w", folder, err)
-		}
-	}
-	return found, nil
-}
-
-// compare says what the table lacks and what it has too much, each with what to do.
-func compare(table *Table, sources map[string]source) []string {
-	var out []string
-	for _, f := range table.Files {
-		src, ok := sources[f.Path]
-		switch {
-		case !ok:
-			out = append(out, fmt.Sprintf("%s has no tests any more, or is gone; remove it from relations.txt", f.Path))
-		case src.err != nil:
-			out = append(out, src.err.Error())
-		default:
-			out = append(out, difference(f.Path, f.Names(), src.tests)...)
-		}
-	}
-	for _, file := range slices.Sorted(maps.Keys(table.Aside)) {
-		if _, ok := sources[file]; !ok {
-			out = append(out, fmt.Sprintf("%s has no tests any more, or is gone; remove it from what relations.txt sets aside", file))
-		}
-	}
-	for _, file := range slices.Sorted(maps.Keys(sources)) {
-		if table.Aside[file] == "" && !slices.ContainsFunc(table.Files, func(f File) bool { return f.Path == file }) {
-			lines := "file " + file + "\npin " + PinOf(sources[file].tests) + "\n" + paste(sources[file].tests)
-			out = append(out, fmt.Sprintf("%s is not in relations.txt; set it aside, or add\n\n%s", file, lines))
-		}
-	}
-	return out
-}
-
-func difference(file string, table, sources []string) []string {
-	var out []string
-	without := func(a, b []string) []string {
-		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
-	}
-	if missing := without(sources, table); len(missing) > 0 {
-		out = append(out, fmt.Sprintf("relations.txt lacks %d tests of %s; add, each at its place,\n\n%s", len(missing), file, paste(missing)))
-	}
-	if extra := without(table, sources); len(extra) > 0 {
-		out = append(out, fmt.Sprintf("%s has no such tests; remove from relations.txt\n\n%s", file, paste(extra)))
-	}
-	if len(out) == 0 && !slices.Equal(table, sources) {
-		out = append(out, fmt.Sprintf("relations.txt has the tests of %s in another order; write them as\n\n%s", file, paste(sources)))
-	}
-	return out
-}
-
-// paste writes tests as relations.txt has them.
-func paste(tests []string) string {
-	var b strings.Builder
-	last := ""
-	for _, name := range tests {
-		chain, test := "", name
-		if i := strings.LastIndex(name, Separator); i >= 0 {
-			chain, test = name[:i], name[i+len(Separator):]
-		}
-		if chain != last {
-			fmt.Fprintf(&b, "in %s\n", chain)
-		}
-		last = chain
-		fmt.Fprintf(&b, "- %s\n", test)
-	}
-	return b.String()
 }
 
 // good is a small table; its tests have the pin that good says.
@@ -394,10 +241,36 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestDownloadError: a version that is not there is an error, which names it.
-func TestDownloadError(t *testing.T) {
+// TestModuleError: a version that is not there is an error, which names it.
+func TestModuleError(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "empty"))
-	_, err := download(t.Context(), "v1.37.2")
+	_, err := Module(t.Context(), "v1.37.2")
 	assert.ErrorContains(t, err, "download k8s.io/kubernetes@v1.37.2: ")
+}
+
+// The sources are those of Kubernetes, and each folder of the node suite has tests.
+func TestCompareReadsTheSources(t *testing.T) {
+	table, err := parse(good)
+	assert.NilError(t, err)
+	file := func(test string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("package p\n\nvar _ = ginkgo.It(\"" + test + "\", func() {})\n")}
+	}
+	module := fstest.MapFS{
+		"test/e2e_node/x_test.go": file("x"), "test/e2e/common/node/y.go": file("y"), "test/e2e/node/z.go": file("z"), "test/e2e/other/o.go": file("o"),
+	}
+	complaints, err := Compare(table, module)
+	assert.NilError(t, err)
+	text := strings.Join(complaints, "\n")
+	for _, want := range []string{"a_test.go has no tests any more", "test/e2e_node/x_test.go is not in relations.txt", "- y\n", "- z\n"} {
+		assert.Check(t, is.Contains(text, want))
+	}
+	assert.Check(t, !strings.Contains(text, "other/o.go"))
+
+	delete(module, "test/e2e/node/z.go")
+	_, err = Compare(table, module)
+	assert.ErrorContains(t, err, "below test/e2e/node: ")
+	module["test/e2e/node/z.go"] = &fstest.MapFile{Data: []byte("package p\n")}
+	_, err = Compare(table, module)
+	assert.ErrorContains(t, err, "there is none; is this the module k8s.io/kubernetes?")
 }

@@ -99,7 +99,8 @@ func forget(ctx context.Context, h *host.Host, version, keep string) {
 	}
 }
 
-// importImages puts an archive of images into the content store of a container's containerd, packed: a node unpacks what it runs.
+// importImages puts an archive of images into the content store of a container's containerd, packed: a node unpacks what it runs. The archive was made here,
+// complete and without an index, so taking all of its platforms is taking the one there is.
 func importImages(ctx context.Context, h *host.Host, container, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, importPatience)
 	defer cancel()

@@ -138,9 +138,17 @@ func isFor(img v1.Image, platform v1.Platform) error {
 func choose(index v1.ImageIndex, platform v1.Platform) (v1.Image, error) {
 	img, others, err := chooseIn(index, platform)
 	if err == nil && img == nil {
-		err = fmt.Errorf("it is not there for this platform, only for %s", strings.Join(others, ", "))
+		err = notFor(platform, others)
 	}
 	return img, err
+}
+
+// notFor says that an image is there for other platforms alone.
+func notFor(platform v1.Platform, others []string) error {
+	if len(others) == 0 {
+		return fmt.Errorf("it is not there for %s, nor for any other platform", platform)
+	}
+	return fmt.Errorf("it is not there for %s, only for %s", platform, strings.Join(others, ", "))
 }
 
 func chooseIn(index v1.ImageIndex, platform v1.Platform) (_ v1.Image, others []string, err error) {

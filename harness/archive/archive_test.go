@@ -131,7 +131,12 @@ func TestReduceSaysWhatIsMissing(t *testing.T) {
 			func(t *testing.T, path string) {
 				archivetest.Save(t, path, busybox, archivetest.Index(t, "linux/386", "linux/s390x"), []string{"linux/386"})
 			},
-			"image " + busybox + " is not there for linux/amd64, only for linux/386, linux/s390x",
+			"image " + busybox + ": it is not there for linux/amd64, only for linux/386, linux/s390x",
+		},
+		{
+			"for no platform at all",
+			func(t *testing.T, path string) { archivetest.Save(t, path, busybox, archivetest.Index(t), nil) },
+			"image " + busybox + ": it is not there for linux/amd64, nor for any other platform",
 		},
 		{
 			"one image of another platform",

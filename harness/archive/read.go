@@ -53,7 +53,7 @@ func read(ctx context.Context, file, dir string, platform v1.Platform) (map[stri
 	}
 	for ref, list := range others {
 		if found[ref] == nil {
-			return nil, fmt.Errorf("image %s is not there for %s, only for %s", ref, platform, strings.Join(list, ", "))
+			return nil, fmt.Errorf("image %s: %w", ref, notFor(platform, list))
 		}
 	}
 	return found, nil

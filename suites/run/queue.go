@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference/trace"
@@ -231,26 +232,57 @@ func patience(c fixtures.Case) (all, most int) {
 	return all, most
 }
 
-// delays match what a manifest says about how long something in it takes at least.
-var (
-	tickFlags   = regexp.MustCompile(`-ticks, "?(\d+)"?, -every, ([0-9a-z.]+)`)
-	sleepFields = regexp.MustCompile(`\b(?:initialDelaySeconds|seconds): (\d+)`)
-)
-
-// delay returns the longest that one process or probe of a case takes by its
-// manifest, in seconds. It tells cases apart that ask for the same patience.
+// delay returns the longest that one process, hook or probe of a case takes by its Pod, in
+// seconds. It tells cases apart that ask for the same patience.
 func delay(c fixtures.Case) int {
-	longest := 0.0
-	for _, m := range tickFlags.FindAllSubmatch(c.Manifest, -1) {
-		n, _ := strconv.Atoi(string(m[1]))
-		every, _ := time.ParseDuration(string(m[2])) // what it cannot read does not delay
-		longest = max(longest, float64(n)*every.Seconds())
+	longest := time.Duration(0)
+	takes := func(d time.Duration) { longest = max(longest, d) }
+	handler := func(exec *corev1.ExecAction, sleep *corev1.SleepAction) {
+		if exec != nil {
+			takes(ticking(exec.Command))
+		}
+		if sleep != nil {
+			takes(time.Duration(sleep.Seconds) * time.Second)
+		}
 	}
-	for _, m := range sleepFields.FindAllSubmatch(c.Manifest, -1) {
-		n, _ := strconv.Atoi(string(m[1]))
-		longest = max(longest, float64(n))
+	pod := c.Pod()
+	for _, k := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		takes(ticking(slices.Concat(k.Command, k.Args)))
+		if l := k.Lifecycle; l != nil {
+			for _, h := range []*corev1.LifecycleHandler{l.PostStart, l.PreStop} {
+				if h != nil {
+					handler(h.Exec, h.Sleep)
+				}
+			}
+		}
+		for _, p := range []*corev1.Probe{k.StartupProbe, k.ReadinessProbe, k.LivenessProbe} {
+			if p != nil {
+				takes(time.Duration(p.InitialDelaySeconds) * time.Second)
+				handler(p.Exec, nil)
+			}
+		}
 	}
-	return int(longest)
+	return int(longest.Seconds())
+}
+
+// ticking returns how long the recorder ticks if it is called so: -ticks 12 -every 250ms. What
+// cannot be read, or is no recorder, delays nothing.
+func ticking(argv []string) time.Duration {
+	after := func(flag string) string {
+		if i := slices.Index(argv, flag); i >= 0 && i+1 < len(argv) {
+			return argv[i+1]
+		}
+		return ""
+	}
+	n, err := strconv.Atoi(after("-ticks"))
+	if err != nil {
+		return 0
+	}
+	every, err := time.ParseDuration(after("-every"))
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * every
 }
 
 // isLong reports whether a case takes much longer than most.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -186,24 +187,54 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-func TestWhatAManifestSaysAboutTime(t *testing.T) {
+// TestWhatAPodSaysAboutTime: however its manifest is written, the longest of what it asks for counts.
+func TestWhatAPodSaysAboutTime(t *testing.T) {
+	const ticks = "command: [recorder, main, -container, main, -ticks, \"12\", -every, 250ms, -idle, 0s]"
 	tests := []struct {
-		name, manifest string
-		want           int
+		name, container string // what container main has beside its name and its volume
+		want            int
 	}{
-		{"nothing", "kind: Pod\n", 0},
-		{"ticks", `command: [recorder, main, -container, a, -ticks, "12", -every, 250ms, -idle, 0s]`, 3},
-		{"the longest of two", "-ticks, \"2\", -every, 1s\n-ticks, \"40\", -every, 1s\n", 40},
-		{"an initial delay", "initialDelaySeconds: 60\nperiodSeconds: 5\n", 60},
-		{"a sleep hook", "sleep:\n  seconds: 7\n", 7},
-		{"a time that is none", `-ticks, "12", -every, soon`, 0},
-		{"a grace period is not waited out", "terminationGracePeriodSeconds: 30\ngracePeriodSeconds: 5\n", 0},
+		{"nothing", "", 0},
+		{"ticks", ticks, 3},
+		{"ticks, one argument a line", "command: [recorder]\nargs:\n- main\n- -ticks\n- \"12\"\n- -every\n- 250ms", 3},
+		{"the longest of two", ticks + "\nlifecycle: {preStop: {exec: {command: [recorder, pre-stop-hook, -ticks, \"40\", -every, 1s]}}}", 40},
+		{"a hook and a probe", "lifecycle: {postStart: {exec: {command: [recorder, post-start-hook, -ticks, \"7\", -every, 1s]}}}\n" +
+			"livenessProbe: {exec: {command: [recorder, liveness-probe, -ticks, \"9\", -every, 1s]}}", 9},
+		{"an initial delay", "readinessProbe: {exec: {command: [recorder]}, initialDelaySeconds: 60, periodSeconds: 5}", 60},
+		{"a sleep hook", "lifecycle:\n  preStop:\n    sleep:\n      seconds: 7", 7},
+		{"a time that is none", strings.Replace(ticks, "250ms", "soon", 1), 0},
+		{"ticks without end", "command: [recorder, main, -ticks]", 0},
+		{"a comment", "# -ticks, \"12\", -every, 1s", 0},
+		{"a period is not waited out", "readinessProbe: {exec: {command: [recorder]}, periodSeconds: 30, timeoutSeconds: 20}", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, delay(fixtures.Case{Manifest: []byte(tt.manifest)}), tt.want)
+			pod := `apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  terminationGracePeriodSeconds: 30
+  volumes: [{name: log-volume, emptyDir: {}}]
+  containers:
+  - name: main
+    image: podorder/recorder:1
+    volumeMounts: [{name: log-volume, mountPath: /log}]
+` + indent("    ", tt.container)
+			cases, err := fixtures.Load(fstest.MapFS{
+				"g/a/pod.yaml":  {Data: []byte(pod)},
+				"g/a/case.yaml": {Data: []byte("title: A.\nrules: [a/b]\nsteps: [{delete: {}}]\nwitness: [\"main / main: begin\"]\n")},
+			})
+			assert.NilError(t, err)
+			assert.Equal(t, delay(cases[0]), tt.want)
 		})
 	}
+}
+
+func indent(by, text string) string {
+	if text == "" {
+		return ""
+	}
+	return by + strings.ReplaceAll(text, "\n", "\n"+by) + "\n"
 }
 
 func TestPatience(t *testing.T) {

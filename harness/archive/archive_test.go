@@ -117,7 +117,7 @@ func TestReduceSaysWhatIsMissing(t *testing.T) {
 	save := func(pulled []string, without ...string) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) { archivetest.Save(t, path, busybox, index, pulled, without...) }
 	}
-	advice := "; pull it for that platform (--platform=" + here + ") and save it again"
+	advice := "; pull it for that platform (--platform=" + here + ") before it is saved"
 	for _, c := range []struct {
 		name string
 		save func(t *testing.T, path string)

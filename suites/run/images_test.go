@@ -150,6 +150,17 @@ func TestShellArchive(t *testing.T) {
 		assert.ErrorContains(t, err, "pull it for that platform (--platform=linux/amd64)")
 		assert.ErrorContains(t, err, "UNAUTHORIZED")
 	})
+	t.Run("neither local nor to be pulled", func(t *testing.T) {
+		archivetest.Login(t, host, "", "")
+		rt := runtimeScript(t, "exit 1")
+		t.Setenv("PATH", t.TempDir()) // no package manager
+		_, said, err := archiveOf(t, rt, ref)
+		assert.Check(t, is.Contains(said, "UNAUTHORIZED"))
+		assert.Check(t, is.Contains(said, "making it from the distribution's busybox"))
+		if err != nil { // this machine has no busybox of its own
+			assert.ErrorContains(t, err, "making the shell image")
+		}
+	})
 	t.Run("cannot be saved", func(t *testing.T) {
 		archivetest.Login(t, host, "", "")
 		rt := runtimeScript(t, `[ "$1" = image ] || { echo no space left >&2; exit 1; }`)

@@ -100,6 +100,8 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 	again := spec.policy != corev1.RestartPolicyNever || len(spec.rules) > 0
 	// One whose hook has failed is started once more, and its other Events may be lost.
 	first = first && !r.mayBeReplaced(&s, i, n) && !(again && r.ev.c[i].hookFailed)
+	// Nothing but its Events tells of one that writes nothing once the object is gone.
+	first = first && !(again && !r.ev.writes(i, trace.Main) && r.objectGone())
 	if first && h.stage > at && !r.kubeletRestarted(n) && !again {
 		return nil, deny(ruleEventPossible, cause{h.stageAt, ruleEventPossible})
 	}
@@ -122,6 +124,11 @@ func (r *reading) onStartEvent(s state, i, n int, at stage) ([]state, *denial) {
 		return r.reach(s.clone(), i, n)
 	}
 	return []state{s}, nil
+}
+
+// objectGone reports whether the latest update was the last one.
+func (r *reading) objectGone() bool {
+	return r.shownAt > 0 && r.ob(int(r.shownAt)-1).entry.Type == trace.Deleted
 }
 
 // hear takes an accepted Event into the history.

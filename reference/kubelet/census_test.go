@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -143,4 +144,36 @@ func constants(t *testing.T) map[int]string {
 		}
 	}
 	return names
+}
+
+// TestPage: what the package page names is there, and the run that it prints is
+// the one that it plays.
+func TestPage(t *testing.T) {
+	source := func(name string) string {
+		b, err := os.ReadFile(name)
+		assert.NilError(t, err)
+		return string(b)
+	}
+	page := source("doc.go")
+	files := regexp.MustCompile(`\b[a-z]+\.go\b`).FindAllString(page, -1)
+	assert.Assert(t, len(files) > 20)
+	for _, name := range files {
+		source(name)
+	}
+	for _, m := range regexp.MustCompile(`(\w+) in ([a-z]+\.go)`).FindAllStringSubmatch(page, -1) {
+		assert.Check(t, regexp.MustCompile(`(?m)^func (\(.*\) )?`+m[1]+`\(`).MatchString(source(m[2])), "%s has no %s", m[2], m[1])
+	}
+	examples := regexp.MustCompile(`Example \((\w)(\w*)\)`).FindAllStringSubmatch(page, -1)
+	assert.Assert(t, len(examples) > 0)
+	for _, m := range examples {
+		name := "Example_" + strings.ToLower(m[1]) + m[2]
+		assert.Check(t, strings.Contains(source("example_test.go"), "func "+name+"()"), "there is no %s", name)
+	}
+	r, err := kubelet.Play(kubelet.Pod{
+		Containers: []kubelet.Container{{Name: "app", PostStart: kubelet.Exec}, {Name: "web"}},
+	}, "v1.37.2", kubelet.Script{
+		Programs: map[string]kubelet.Program{"app": {PostStart: kubelet.Hook{Takes: 5 * time.Second}}},
+	}, kubelet.Prompt())
+	assert.NilError(t, err)
+	assert.Check(t, strings.Contains(page, "//\t"+strings.ReplaceAll(strings.TrimSpace(r.String()), "\n", "\n//\t")+"\n//\n"), "the page does not print\n%s", r)
 }

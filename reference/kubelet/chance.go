@@ -158,8 +158,8 @@ func (n chance) check(c int, kind trace.Actor) check {
 	}
 }
 
-// befall lets happen to the Pod what may happen to it.
-func (n chance) befall() {
+// act lets happen to the Pod what may happen to it.
+func (n chance) act() {
 	most := 6000
 	if n.pod.Seconds > 12 && n.oneIn(2) {
 		most = 900 * n.pod.Seconds

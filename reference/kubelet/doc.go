@@ -27,9 +27,10 @@
 // for which it waits without any time-out. So the hook blocks the next container,
 // and all else that the worker would do. Whether the hook or the main process
 // writes first is open. If the hook fails, the container is killed, preStop hook
-// included, and the sync goes on with the next one. What a sync has started shows
-// in the status of the next sync, all of it at once: while a hook runs, the
-// containers before it run as well and are shown as waiting.
+// included, and the sync goes on with the next one; only a sidecar holds the rest
+// back until its hook has succeeded. What a sync has started shows in the status of the next sync, all of it at
+// once: while a hook runs, the containers before it run as well, and on the first
+// start of the Pod are shown as waiting.
 //
 // # Probes
 //
@@ -79,17 +80,36 @@
 //
 // [Play] takes a Pod, a version, a [Script] of what its programs do and what is
 // done to it, and a [Chooser], which is left with the length of every delay and
-// with what is open: [Prompt] for the shortest, [Seed] for any. It returns the
-// trace that a recorder would have taken. Its String tells the run line by line,
-// with what the worker did. The examples show it. [Run] leaves everything to the
-// Chooser.
+// with what is open: [Prompt] for the shortest, [Seed] for any.
+//
+//	r, err := kubelet.Play(kubelet.Pod{
+//		Containers: []kubelet.Container{{Name: "app", PostStart: kubelet.Exec}, {Name: "web"}},
+//	}, "v1.37.2", kubelet.Script{
+//		Programs: map[string]kubelet.Program{"app": {PostStart: kubelet.Hook{Takes: 5 * time.Second}}},
+//	}, kubelet.Prompt())
+//
+// What it returns has the trace that a recorder would have taken. Printed, it
+// tells the run in seconds, with what the worker did:
+//
+//	0.00   act      apply
+//	0.00   status   Pending
+//	0.00   kubelet  sync 1: new sandbox; start app, web
+//	0.00   status   Pending: app#0 ContainerCreating, web#0 ContainerCreating
+//	0.05   log      app#0 / main: begin
+//	0.05   log      app#0 / post start hook: begin
+//	5.05   log      app#0 / post start hook: end 0
+//	5.05   kubelet  sync 1 ends
+//	5.05   log      web#0 / main: begin
+//	5.05   status   Running: app#0 ready, web#0 ready
+//
+// The examples have more. [Run] leaves everything to the Chooser.
 //
 // # What it is for
 //
 // It judges the judge: every trace that it writes, package reference has to
 // accept. It is written from the same rules and shares no code with the model
-// there. Where the model reasons back from what was observed, this one acts. Time
-// passes in clock.go, where goroutines and processes are plain functions that
+// there. Where the model reasons back from what was observed, this one acts. The
+// file clock.go lets time pass: goroutines and processes are plain functions that
 // sleep and wait; runtime.go is the container runtime, apiserver.go the API
 // server, record.go the recorder. What the programs do comes from script.go or
 // chance.go. Package explore tries every schedule of a tiny Pod, package search

@@ -61,6 +61,50 @@ func Example_postStartHookOfTheLast() {
 	// 5.05   status   Running: web#0 ready, app#0 ready
 }
 
+// A hook over the network fails where nobody listens yet, and is not tried again:
+// the container, whose server needs a second to start, is killed and restarted. The
+// next container starts all the same.
+func Example_postStartHookOverHTTP() {
+	play(kubelet.Pod{
+		Containers: []kubelet.Container{{Name: "app", PostStart: kubelet.HTTP}, {Name: "web"}},
+	}, kubelet.Script{
+		Programs: map[string]kubelet.Program{"app": {Starts: time.Second}},
+		Lasts:    8 * time.Second,
+	})
+	// Output:
+	// 0.00   act      apply
+	// 0.00   status   Pending
+	// 0.00   kubelet  sync 1: new sandbox; start app, web
+	// 0.00   status   Pending: app#0 ContainerCreating, web#0 ContainerCreating
+	// 0.05   event    FailedPostStartHook: PostStartHook failed
+	// 0.05   event    Killing: FailedPostStartHook
+	// 1.05   log      app#0 / main: begin
+	// 1.05   log      app#0 / main: signal TERM
+	// 1.05   log      app#0 / main: end 0
+	// 1.05   kubelet  app is not started: PostStartHookError
+	// 1.05   kubelet  sync 1 ends
+	// 1.05   log      web#0 / main: begin
+	// 2.00   kubelet  sync 2: start app
+	// 2.00   event    FailedPostStartHook: PostStartHook failed
+	// 2.00   event    Killing: FailedPostStartHook
+	// 2.00   status   Running: app#0 PostStartHookError, web#0 ready
+	// 3.00   log      app#1 / main: begin
+	// 3.00   log      app#1 / main: signal TERM
+	// 3.00   log      app#1 / main: end 0
+	// 3.00   kubelet  app is not started: PostStartHookError
+	// 3.00   kubelet  sync 2 ends
+	// 3.00   kubelet  sync 3: start app
+	// 3.00   event    BackOff: Back-off restarting failed container app in pod simulated
+	// 3.00   kubelet  app is not started: CrashLoopBackOff
+	// 3.00   kubelet  sync 3 ends
+	// 3.00   status   Running: app#1 PostStartHookError, web#0 ready
+	// 4.00   kubelet  sync 4: start app
+	// 4.00   event    BackOff: Back-off restarting failed container app in pod simulated
+	// 4.00   kubelet  app is not started: CrashLoopBackOff
+	// 4.00   kubelet  sync 4 ends
+	// 4.00   status   Running: app#1 CrashLoopBackOff, web#0 ready
+}
+
 // A sidecar lets the next container start when its startup probe has succeeded.
 func Example_sidecar() {
 	play(kubelet.Pod{
@@ -326,4 +370,53 @@ func Example_sandbox() {
 	// 7.01   status   Running: setup#1 exited 0, app#0 exited 137
 	// 7.01   log      app#1 / main: begin
 	// 7.01   status   Running: setup#1 exited 0, app#1 ready
+}
+
+// An init container has ended at 1 s. Each kubelet sees that with the relist of
+// all Pods, which comes once a second. But what follows a sync that did something
+// comes at once from 1.36 on, and up to a second later before: here the status.
+func Example_releases() {
+	for _, version := range []string{"v1.35.4", "v1.36.3"} {
+		r, err := kubelet.Play(kubelet.Pod{
+			Init:       []kubelet.Container{{Name: "setup"}},
+			Containers: []kubelet.Container{{Name: "app"}},
+		}, version, kubelet.Script{
+			Programs: map[string]kubelet.Program{"setup": {Runs: time.Second}},
+			Lasts:    5 * time.Second,
+		}, kubelet.Prompt())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s\n%v", version, r)
+	}
+	// Output:
+	// v1.35.4
+	// 0.00   act      apply
+	// 0.00   status   Pending
+	// 0.00   kubelet  sync 1: new sandbox; start setup
+	// 0.00   status   Pending: setup#0 PodInitializing, app#0 PodInitializing
+	// 0.05   kubelet  sync 1 ends
+	// 0.05   log      setup#0 / main: begin
+	// 1.00   status   Pending: setup#0 started, app#0 PodInitializing
+	// 1.05   log      setup#0 / main: end 0
+	// 2.00   kubelet  sync 3: start app
+	// 2.00   kubelet  sync 3 ends
+	// 2.00   status   Pending: setup#0 exited 0, app#0 PodInitializing
+	// 2.00   log      app#0 / main: begin
+	// 3.00   status   Running: setup#0 exited 0, app#0 ready
+	// v1.36.3
+	// 0.00   act      apply
+	// 0.00   status   Pending
+	// 0.00   kubelet  sync 1: new sandbox; start setup
+	// 0.00   status   Pending: setup#0 PodInitializing, app#0 PodInitializing
+	// 0.05   kubelet  sync 1 ends
+	// 0.05   log      setup#0 / main: begin
+	// 0.05   status   Pending: setup#0 started, app#0 PodInitializing
+	// 1.05   log      setup#0 / main: end 0
+	// 2.00   kubelet  sync 4: start app
+	// 2.00   kubelet  sync 4 ends
+	// 2.00   status   Pending: setup#0 exited 0, app#0 PodInitializing
+	// 2.00   log      app#0 / main: begin
+	// 2.00   status   Running: setup#0 exited 0, app#0 ready
 }

@@ -37,31 +37,31 @@ func (k *kubelet) killContainer(p *proc, i *instance, message string, grace int,
 // their definition has condemned. Sidecars have no order here.
 //
 // terminate/cause
-func (k *kubelet) killSome(p *proc, list []victim) {
+func (k *kubelet) killSome(p *proc, list []toKill) {
 	// One after the other, in any order, up to 1.37; from 1.38 on at the same time.
 	//
 	// restart/kills-serial
 	if !k.has(ParallelKills) {
 		for len(list) > 0 {
 			n := k.choose(len(list))
-			k.killVictim(p, list[n])
-			list = append(append([]victim{}, list[:n]...), list[n+1:]...)
+			k.killOne(p, list[n])
+			list = append(append([]toKill{}, list[:n]...), list[n+1:]...)
 		}
 		return
 	}
 	left := len(list)
 	for _, v := range list {
 		k.goroutine(func(p *proc) {
-			k.killVictim(p, v)
+			k.killOne(p, v)
 			left--
 		})
 	}
 	p.await(func() bool { return left == 0 })
 }
 
-// killVictim gives it the grace period of the Pod, or that of the probe that
+// killOne gives it the grace period of the Pod, or that of the probe that
 // failed, where it has one.
-func (k *kubelet) killVictim(p *proc, v victim) {
+func (k *kubelet) killOne(p *proc, v toKill) {
 	c := k.specs[v.c]
 	if v.probe == "" {
 		k.killContainer(p, k.newest(v.c), fmt.Sprintf("Container %s definition changed, will be restarted", c.Name), k.pod.Grace, nil)
@@ -96,7 +96,7 @@ func (k *kubelet) preStop(p *proc, i *instance, grace int) int {
 		failed()
 		return min((k.now-begun)/1000, grace)
 	}
-	k.tells("the preStop hook of %s has used up the grace period", k.specs[i.c].Name)
+	k.note("the preStop hook of %s has used up the grace period", k.specs[i.c].Name)
 	k.goroutine(func(p *proc) { // told late
 		p.await(func() bool { return x.ended(i) })
 		failed()

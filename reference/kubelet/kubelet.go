@@ -124,8 +124,8 @@ func (k *kubelet) listenToPatches(p *proc) {
 	}
 }
 
-// tells tells what the kubelet does, for [Recording].
-func (k *kubelet) tells(format string, args ...any) { k.rec.step(fmt.Sprintf(format, args...)) }
+// note tells what the kubelet does, for [Recording].
+func (k *kubelet) note(format string, args ...any) { k.rec.step(fmt.Sprintf(format, args...)) }
 
 // names are those of some containers, as a sentence has them.
 func (n *node) names(list []int) string {

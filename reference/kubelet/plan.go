@@ -39,11 +39,11 @@ func (k *kubelet) plan(v snapshot) plan {
 		//
 		// start/one-instance-at-a-time, terminate/cause
 		case i.image != k.images[c]:
-			a.condemn(c, "", true) // whatever the policy says
+			a.addKill(c, "", true) // whatever the policy says
 		case k.results.of(trace.LivenessProbe, i) == failure:
-			a.condemn(c, "liveness", k.restartsAfterKill(c))
+			a.addKill(c, "liveness", k.restartsAfterKill(c))
 		case k.results.of(trace.StartupProbe, i) == failure:
-			a.condemn(c, "startup", k.restartsAfterKill(c))
+			a.addKill(c, "startup", k.restartsAfterKill(c))
 		default:
 			keep++
 		}
@@ -135,13 +135,13 @@ func (k *kubelet) planSidecar(a *plan, i *instance, c int, atFrontier bool, init
 	case !i.running:
 		a.starts = append(a.starts, c)
 	case startup != nil && k.results.of(trace.StartupProbe, i) == failure:
-		a.condemn(c, "startup", true)
+		a.addKill(c, "startup", true)
 	default:
 		started := startup == nil || k.results.of(trace.StartupProbe, i) == success
 		if k.results.of(trace.LivenessProbe, i) == failure {
-			a.condemn(c, "liveness", true)
+			a.addKill(c, "liveness", true)
 		} else if i.image != k.images[c] && k.has(SidecarImageChange) && started {
-			a.condemn(c, "", true)
+			a.addKill(c, "", true)
 		}
 		// Its readiness and liveness do not matter here.
 		//

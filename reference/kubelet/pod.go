@@ -135,6 +135,39 @@ func (p Pod) withDefaults() Pod {
 	return p
 }
 
+// check reports why the API server of a release would not take the Pod, or would
+// drop some of it.
+func (p Pod) check(r Release) error {
+	if len(p.Containers) == 0 {
+		return fmt.Errorf("the Pod has no regular container; give it at least one")
+	}
+	seen := map[string]bool{}
+	for c, spec := range p.All() {
+		if seen[spec.Name] {
+			return fmt.Errorf("the Pod has two containers %q; give each a name of its own", spec.Name)
+		}
+		seen[spec.Name] = true
+		lifecycle := spec.PostStart != None || spec.PreStop != None || spec.Startup != nil || spec.Readiness != nil || spec.Liveness != nil
+		switch {
+		case spec.Sidecar && c >= len(p.Init):
+			return fmt.Errorf("container %q is a sidecar; put it into Init", spec.Name)
+		case spec.Sidecar && !r.Has(Sidecars):
+			return fmt.Errorf("container %q is a sidecar, which %v does not know", spec.Name, r)
+		case lifecycle && c < len(p.Init) && !spec.Sidecar:
+			return fmt.Errorf("init container %q has a hook or a probe, and only sidecars and regular containers may", spec.Name)
+		}
+		for _, h := range []Handler{spec.PostStart, spec.PreStop} {
+			switch {
+			case h == Sleep && !r.Has(SleepHook):
+				return fmt.Errorf("container %q has a hook that sleeps, which %v does not know", spec.Name, r)
+			case h == Sleep && spec.Seconds == 0 && !r.Has(SleepZero):
+				return fmt.Errorf("container %q has a hook that sleeps for 0 seconds, which %v refuses", spec.Name, r)
+			}
+		}
+	}
+	return nil
+}
+
 // WithDefaults returns the probe with its zero fields filled in.
 func (p *Probe) WithDefaults() Probe {
 	d := *p

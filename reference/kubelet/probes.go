@@ -155,6 +155,9 @@ func (w *probeWorker) take(outcome result) {
 	if outcome == failure && w.run < w.spec.Failures && !(k.pod.Faults.Impatient && w.kind != trace.ReadinessProbe) || outcome == success && w.run < w.spec.Successes {
 		return
 	}
+	if outcome == failure && w.kind != trace.ReadinessProbe {
+		k.note("the %s of %s has failed: a sync is asked for", w.kind, k.specs[w.c].Name)
+	}
 	w.store(outcome)
 	// After its verdict a probe waits for the next instance.
 	//

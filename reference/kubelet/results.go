@@ -44,9 +44,6 @@ func (w *probeWorker) store(r result) {
 	id := w.id
 	at := max(k.results.heardAt[w.kind], k.now+k.upTo(10))
 	k.results.heardAt[w.kind] = at
-	if r == failure && w.kind != trace.ReadinessProbe {
-		k.tells("the %s of %s has failed: a sync is asked for", w.kind, k.specs[w.c].Name)
-	}
 	k.goroutine(func(p *proc) {
 		p.sleep(at - k.now)
 		switch {

@@ -25,10 +25,15 @@ func Run(p Pod, version string, choose Chooser) *trace.Trace {
 }
 
 // Play lets a correct kubelet of a version run the Pod, in which happens what
-// the script says. The Chooser is left with the delays.
+// the script says. The Chooser is left with the delays, and with what is open
+// otherwise. There is an error if the version is none, or does not know what the
+// Pod asks for, or if the script does not fit the Pod.
 func Play(p Pod, version string, s Script, choose Chooser) (*Recording, error) {
 	r, err := ParseRelease(version)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.check(r); err != nil {
 		return nil, err
 	}
 	if err := s.check(p); err != nil {
@@ -50,8 +55,8 @@ type surroundings interface {
 	hook(i *instance, a trace.Actor) func(p *proc) int
 	// check returns the same for one run of a probe.
 	check(c int, kind trace.Actor) check
-	// befall brings about what is done to the Pod once it is there.
-	befall()
+	// act brings about what is done to the Pod once it is there.
+	act()
 }
 
 // check is one run of a probe: what its process does in the instance that it
@@ -83,7 +88,7 @@ func (n *node) apply(p *proc) {
 		p.sleep(n.upTo(200))
 		n.kubelet = n.startKubelet(-100000 + n.choose(2)*99000) // up for long, or for a second
 	})
-	n.befall()
+	n.act()
 }
 
 // Recording is what came of a run.

@@ -91,17 +91,13 @@ func ChangeImage(at time.Duration, container string) Act {
 	return Act{at: at, container: container, do: func(n *node, p *proc) { n.changeImage(p, n.byName(container)) }}
 }
 
-// check reports what of the Pod and the script does not fit.
+// check reports what of the script does not fit the Pod.
 func (s Script) check(p Pod) error {
+	index := map[string]int{}
 	var names []string
-	for _, c := range p.All() {
-		if slices.Contains(names, c.Name) {
-			return fmt.Errorf("the Pod has two containers %q; give each a name of its own", c.Name)
-		}
-		names = append(names, c.Name)
-	}
-	if len(p.Containers) == 0 {
-		return fmt.Errorf("the Pod has no regular container; give it at least one")
+	for c, spec := range p.All() {
+		index[spec.Name] = c
+		names = append(names, spec.Name)
 	}
 	for name := range s.Programs {
 		if !slices.Contains(names, name) {
@@ -109,11 +105,14 @@ func (s Script) check(p Pod) error {
 		}
 	}
 	for _, a := range s.Acts {
-		if a.do == nil {
+		switch {
+		case a.do == nil:
 			return fmt.Errorf("the script has an empty act; take one from a function such as Delete")
-		}
-		if a.container != "" && !slices.Contains(names, a.container) {
+		case a.container == "":
+		case !slices.Contains(names, a.container):
 			return fmt.Errorf("the script acts on container %q, and the Pod has only %q", a.container, names)
+		case index[a.container] < len(p.Init) && !p.Init[index[a.container]].Sidecar:
+			return fmt.Errorf("the script changes the image of %q, and that of an init container stays as it is here", a.container)
 		}
 	}
 	return nil
@@ -191,7 +190,7 @@ func (n scripted) check(c int, kind trace.Actor) check {
 	}
 }
 
-func (n scripted) befall() {
+func (n scripted) act() {
 	for _, a := range n.Acts {
 		n.spawn(func(p *proc) {
 			p.sleep(milliseconds(a.at))

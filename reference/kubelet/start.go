@@ -10,7 +10,7 @@ func (k *kubelet) startContainer(p *proc, c int, v snapshot) *syncError {
 		delete(k.startErrors, c)
 		return nil
 	}
-	k.tells("%s is not started: %s", k.specs[c].Name, reason)
+	k.note("%s is not started: %s", k.specs[c].Name, reason)
 	k.startErrors[c] = reason
 	return &syncError{left}
 }

@@ -38,8 +38,8 @@ func (k *kubelet) syncContainers(p *proc, v snapshot) (err *syncError, acted boo
 	a := k.plan(v)
 	if text := a.text(k); text != "" {
 		number := k.syncs
-		k.tells("sync %d: %s", number, text)
-		defer func() { k.tells("sync %d ends", number) }()
+		k.note("sync %d: %s", number, text)
+		defer func() { k.note("sync %d ends", number) }()
 	}
 	if len(a.reset) > 0 {
 		k.removeAll(p, a.reset)
@@ -85,22 +85,22 @@ func (k *kubelet) syncContainers(p *proc, v snapshot) (err *syncError, acted boo
 type plan struct {
 	killPod bool        // everything, and the sandbox
 	sandbox bool        // a new one is created
-	kill    []victim    // single containers
+	kill    []toKill    // single containers
 	starts  []int       // init containers and sidecars, then regular containers: the order of the spec
 	reset   []*instance // what RestartAllContainers removes, in order
 }
 
-// victim is a container to be killed, and why: the name of a probe, or "" where
+// toKill is a container to be killed, and why: the name of a probe, or "" where
 // its definition has changed.
-type victim struct {
+type toKill struct {
 	c     int
 	probe string
 }
 
-// condemn plans to kill a container, and to start it again if restart is set:
+// addKill plans to kill a container, and to start it again if restart is set:
 // in the same sync, after the kill.
-func (a *plan) condemn(c int, probe string, restart bool) {
-	a.kill = append(a.kill, victim{c, probe})
+func (a *plan) addKill(c int, probe string, restart bool) {
+	a.kill = append(a.kill, toKill{c, probe})
 	if restart {
 		a.starts = append(a.starts, c)
 	}

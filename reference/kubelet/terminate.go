@@ -10,7 +10,7 @@ func (k *kubelet) terminatePod(p *proc) {
 	k.generateStatus(p, v) // may still show it as ready
 	k.stopLiveness = true
 	grace := k.effectiveGrace()
-	k.tells("terminate the Pod; grace period %d s", grace)
+	k.note("terminate the Pod; grace period %d s", grace)
 	k.killPod(p, v, grace)
 	k.allStopped = true
 	// All containers turn terminated here, also one that ended long before.

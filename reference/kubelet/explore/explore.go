@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podorder/podorder/reference/kubelet"
 )
 
@@ -97,6 +99,9 @@ func Begin(p kubelet.Pod, o Options) *Set {
 	x := &explorer{pod: p, all: p.All(), o: o}
 	if len(x.all) > most {
 		panic(fmt.Sprintf("explore: %d containers are too many to try everything; at most %d", len(x.all), most))
+	}
+	if x.pod.Policy == "" {
+		x.pod.Policy = corev1.RestartPolicyAlways
 	}
 	if x.o.Version == "" {
 		x.o.Version = "v1.37.2"

@@ -199,7 +199,7 @@ func TestRunsAreExplored(t *testing.T) {
 			}
 			next := s.After(l.String())
 			if next == nil {
-				t.Fatalf("%v is not explored; only %q\n%s", l, s.Lines(), logOf(tr))
+				t.Fatalf("%v is not explored; only %q\n%s", l, s.Lines(), kubelet.Timeline(tr))
 			}
 			s = next
 			lines++
@@ -295,15 +295,4 @@ func TestSets(t *testing.T) {
 	assert.Equal(t, a.Key(), b.Key())
 	assert.Assert(t, a.Key() != s.Key())
 	assert.DeepEqual(t, slices.Collect(maps.Keys(Logs(neverPod(kubelet.Container{Name: "a"}), Options{}, 0))), []string{""})
-}
-
-// logOf is the log of a run.
-func logOf(tr *trace.Trace) string {
-	var b strings.Builder
-	for _, e := range tr.Entries {
-		if e.Log != nil {
-			b.WriteString(*e.Log + "\n")
-		}
-	}
-	return b.String()
 }

@@ -1,2 +1,18 @@
-// Package search makes up Pods and looks for runs of them that the model is wrong about.
+// Package search looks for runs of the executable kubelet that the model is
+// wrong about.
+//
+// [AnyPod] makes up a Pod of any kind. The tests do the rest: one run after
+// another is made and judged, and what the model refuses is made shorter before
+// it is told (search_test.go, shorten_test.go; `make search` goes through as many
+// as you want). The same number makes the same run.
+//
+// Properties that hold for every run, by the rules alone, make sure of the
+// kubelet before it judges (properties_test.go). Traces that are changed until
+// one of them breaks make sure that the judge refuses what no kubelet does
+// (mutations_test.go). So do kubelets that are wrong on purpose
+// (accepted_test.go), and varied_test.go sees that the runs show all that they
+// should.
+//
+// Left out on purpose: anything that chooses by itself. Chance is in the tests,
+// which say where it begins.
 package search

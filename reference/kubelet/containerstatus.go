@@ -167,7 +167,7 @@ func (k *kubelet) isReady(c int, i *instance) bool {
 	return !known && old != nil && old.ContainerID == i.id && old.Ready
 }
 
-// fillInStatus fills in what is not known of a Pod that is through
+// fillInStatus fills in what is not known of a Pod that has ended
 // (pkg/kubelet/status/status_manager.go, TerminatePod).
 func (k *kubelet) fillInStatus() {
 	k.amend(func(s *corev1.PodStatus) {

@@ -48,7 +48,7 @@
 //
 // # The end
 //
-// A Pod that is deleted, evicted or through is terminated (terminate.go): all
+// A Pod that is deleted, evicted or finished is terminated (terminate.go): all
 // containers are killed at the same time, each with its preStop hook, then TERM,
 // then KILL when the grace period is over. Only sidecars wait with TERM until the
 // regular containers and the sidecars after them have stopped. When everything
@@ -56,7 +56,7 @@
 //
 // # The sandbox
 //
-// Where the sandbox is lost, everything is killed, and the Pod begins anew in
+// Where the sandbox is lost, everything is killed, and the Pod starts over in
 // another one, from its first init container on (sandbox.go).
 //
 // # What happens when
@@ -73,8 +73,16 @@
 //	a container is shown as started, ready, Running      containerstatus.go, phase.go, conditions.go
 //	a release does something else                        [Changes], releases.go
 //
-// Comments name the rules that a piece executes by their slugs, such as
-// hooks/poststart-blocks-next; package reference has the table.
+// # Reading the code
+//
+// Start with work in worker.go and follow the calls. In the code k is the kubelet,
+// c a container by its place in the spec, i an instance of it (one per start), v a
+// snapshot of the runtime, and p the goroutine that acts. The methods sleep and
+// await take p as long as they say, in milliseconds; k.upTo and k.choose ask the
+// Chooser. k.has(RelistOnDemand) asks for a row of the table of changes. Comments
+// name the rules that a piece executes by their slugs, such as
+// hooks/poststart-blocks-next; package reference has the table. What a kubelet
+// with a fault does stands under k.pod.Faults (faults.go), and a reader may skip it.
 //
 // # Running it
 //

@@ -27,7 +27,7 @@ func (n *node) path(c int) string {
 }
 
 // Some Events are not lost: those of something that nothing else in the trace may
-// show. The judge never assumes what befalls a Pod from outside.
+// show. The judge never assumes what is done to a Pod from outside.
 
 // failed records that a container could not be started. The first such Event is not
 // lost: its status may be merged with the next one, or be hidden by a forced deletion.

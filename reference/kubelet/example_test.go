@@ -333,7 +333,7 @@ func Example_deletionDuringHook() {
 	// 6.01   status   the Pod is gone
 }
 
-// The sandbox is lost, as it is when the node is rebooted: the Pod begins anew.
+// The sandbox is lost, as it is when the node is rebooted: the Pod starts over.
 func Example_sandbox() {
 	play(kubelet.Pod{
 		Init:       []kubelet.Container{{Name: "setup"}},

@@ -97,7 +97,7 @@ func (k *kubelet) preStop(p *proc, i *instance, grace int) int {
 		return min((k.now-begun)/1000, grace)
 	}
 	k.note("the preStop hook of %s has used up the grace period", k.specs[i.c].Name)
-	k.goroutine(func(p *proc) { // told late
+	k.goroutine(func(p *proc) { // this Event comes late
 		p.await(func() bool { return x.ended(i) })
 		failed()
 	})

@@ -67,7 +67,7 @@ func (n *node) evict(grace func() int) {
 		return
 	}
 	// A forced deletion may keep its status from showing, and the judge never
-	// assumes what befalls a Pod from outside: its Event shows it.
+	// assumes what is done to a Pod from outside: its Event shows it.
 	n.rec.surely("", "Warning", "Evicted", "The node was low on resource: memory.")
 	k.evicted, k.evictGrace = true, grace()
 	k.wake = true

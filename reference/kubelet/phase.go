@@ -35,7 +35,7 @@ func (k *kubelet) phase(s *corev1.PodStatus, v snapshot) corev1.PodPhase {
 		}
 		comes = comes || exit != nil && k.startsAgain(c, exit)
 	}
-	// lost: the end has come while the Pod began anew in another sandbox.
+	// lost: the end has come while the Pod started over in another sandbox.
 	unfinished, lost := false, false
 	for c := range k.pod.Init {
 		cs := k.find(s, c)

@@ -52,7 +52,7 @@ func (k *kubelet) plan(v snapshot) plan {
 	for _, c := range a.starts {
 		regular = regular || k.isRegular(c)
 	}
-	if keep == 0 && !regular { // the Pod is through: what is left are sidecars
+	if keep == 0 && !regular { // the Pod is finished: what is left are sidecars
 		return plan{killPod: true}
 	}
 	return a

@@ -94,33 +94,6 @@ type May struct {
 	Silent bool
 }
 
-// Faults makes the kubelet wrong on purpose. No correct kubelet has any; some
-// releases have carried one. Without them nobody would know that a judge finds
-// faults.
-type Faults struct {
-	// HookInBackground: a postStart hook is not waited for.
-	HookInBackground bool
-	// Sleepless: a hook that sleeps returns at once.
-	Sleepless bool
-	// Impatient: the first failure of a liveness or startup probe counts for all.
-	Impatient bool
-	// RestartsBackwards: what is due again in one sync is started from the last
-	// container to the first.
-	RestartsBackwards bool
-	// StartedInherited: an instance that is restarted within one sync inherits
-	// "started" from the one before it (kubernetes/kubernetes#141155).
-	StartedInherited bool
-	// FrozenReadiness: exec probes fail once the Pod is deleted
-	// (kubernetes/kubernetes#140881).
-	FrozenReadiness bool
-	// WaitsForDead: at termination a sidecar waits for a later one that does
-	// not run (kubernetes/kubernetes#125880).
-	WaitsForDead bool
-	// ForgetsSidecar: in a Pod with policy Never a restarted sidecar is not
-	// probed (kubernetes/kubernetes#132826).
-	ForgetsSidecar bool
-}
-
 // All lists init containers and sidecars, then regular containers: the order of
 // the spec.
 func (p Pod) All() []Container { return slices.Concat(p.Init, p.Containers) }

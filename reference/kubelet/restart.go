@@ -69,7 +69,7 @@ func (k *kubelet) comesBack(c int, i *instance) bool {
 type backoff struct{ delay, last int }
 
 // backoffKey is what an entry for restarts is found by: the container as it is
-// defined. With another image it begins anew.
+// defined. With another image it starts from none.
 type backoffKey struct{ c, image int }
 
 // In milliseconds.

@@ -8,12 +8,12 @@ import (
 
 // planSandbox is the plan where there is no sandbox yet, or none that is ready
 // any more: after a reboot, say. All that is left is killed, and in a new sandbox
-// the Pod begins anew, with its first init container.
+// the Pod starts over, with its first init container.
 func (k *kubelet) planSandbox(v snapshot) plan {
 	a := plan{killPod: v.sandbox >= 0, sandbox: true}
 	had := slices.ContainsFunc(v.newest, func(i *instance) bool { return i != nil })
 	if k.pod.Policy == corev1.RestartPolicyNever && v.sandbox >= 0 && had {
-		a.sandbox = false // a Pod with policy Never is not begun anew
+		a.sandbox = false // a Pod with policy Never does not start over
 		return a
 	}
 	for c := len(k.pod.Init); c < len(k.specs); c++ {

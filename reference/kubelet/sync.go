@@ -1,9 +1,6 @@
 package kubelet
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // sync is one sync of the Pod. Its order is: the status, which describes the
 // world before this sync; then volumes and probe workers; then the containers.
@@ -58,9 +55,7 @@ func (k *kubelet) syncContainers(p *proc, v snapshot) (err *syncError, acted boo
 	if a.sandbox {
 		k.createSandbox(p, v)
 	}
-	if k.pod.Faults.RestartsBackwards && !slices.ContainsFunc(a.starts, func(c int) bool { return v.newest[c] == nil }) {
-		slices.Reverse(a.starts)
-	}
+	k.pod.Faults.reorder(a.starts, v)
 	// All starts are serial, in the order of the spec. One ends when the postStart
 	// hook of the container has.
 	//

@@ -1,7 +1,7 @@
 package kubelet
 
 // terminatePod is the terminating call, the first step of the end of a Pod that
-// was deleted or evicted, or is through: a status, then everything is killed,
+// was deleted or evicted, or is finished: a status, then everything is killed,
 // then a status again. A shorter grace period that comes meanwhile does not
 // shorten it.
 func (k *kubelet) terminatePod(p *proc) {
@@ -111,14 +111,7 @@ func (k *kubelet) stopOrder(v snapshot) *turns {
 		}
 		later = c
 	}
-	if k.pod.Faults.WaitsForDead {
-		for c := range k.pod.Init {
-			for d := c + 1; d < len(k.pod.Init); d++ {
-				t.before[c] = append(t.before[c], d)
-			}
-			t.stopped[c] = false
-		}
-	}
+	k.pod.Faults.waitForDead(t, len(k.pod.Init))
 	return t
 }
 

@@ -55,7 +55,7 @@ func TestSmallestPods(t *testing.T) {
 		{"one that is deleted", neverPod(kubelet.Container{Name: "a"}), Options{Deletion: true}, []string{"", "a", "a a!", "a a! a=", "a a="}},
 		// The starts are in order, the first lines are not.
 		{"two containers", neverPod(kubelet.Container{Name: "a"}, kubelet.Container{Name: "b"}), Options{}, []string{"", "a", "a b", "b", "b a"}},
-		// The hook's lines are in order and b comes behind them; a comes anywhere.
+		// The hook's lines are in order and b comes after them; a comes anywhere.
 		{"a hook blocks", neverPod(hook, kubelet.Container{Name: "b"}), Options{}, []string{
 			"",
 			"a", "a a+", "a a+ a+=", "a a+ a+= b",
@@ -78,7 +78,7 @@ func TestSmallestPods(t *testing.T) {
 			"a+ a+=", "a+ a+= a", "a+ a+= a b",
 			"a+ a+= b", "a+ a+= b a",
 		}...)},
-		// preStop comes only when the Pod is killed; TERM only behind its end.
+		// preStop comes only when the Pod is killed; TERM only after its end.
 		// The first line of main may come at any time, or never.
 		{"preStop", neverPod(kubelet.Container{Name: "a", PreStop: kubelet.Exec}), Options{Deletion: true}, []string{
 			"",

@@ -57,7 +57,7 @@ func (x *explorer) plan(s *state) (killPod bool) {
 			}
 		case c == frontier && !initialised && i.run >= 0 && !i.running:
 			if i.failed {
-				s.starts[c] = true // with policy Never the Pod is through by now
+				s.starts[c] = true // with policy Never the Pod is finished by now
 			} else {
 				release = true
 			}

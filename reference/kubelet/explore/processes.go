@@ -32,7 +32,7 @@ func (x *explorer) lines(s state, yield func(line string, to state)) {
 				}
 			}
 		}
-		hook := func(a trace.Actor, at life, set func(n *newest, l life)) {
+		hook := func(a trace.Actor, at stage, set func(n *newest, l stage)) {
 			switch at {
 			case silent:
 				write(a, begin, func(n *newest) { set(n, begun) })
@@ -43,8 +43,8 @@ func (x *explorer) lines(s state, yield func(line string, to state)) {
 				}
 			}
 		}
-		hook(trace.PostStart, i.post, func(n *newest, l life) { n.post = l })
-		hook(trace.PreStop, i.pre, func(n *newest, l life) { n.pre = l })
+		hook(trace.PostStart, i.post, func(n *newest, l stage) { n.post = l })
+		hook(trace.PreStop, i.pre, func(n *newest, l stage) { n.pre = l })
 		for k, a := range probeKinds {
 			if i.probes[k] != silent {
 				continue
@@ -67,7 +67,7 @@ var probeKinds = [3]trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.
 func (s *state) dies(c int, failed bool) {
 	i := &s.is[c]
 	i.main, i.failed, i.term, i.told = gone, failed, false, false
-	for _, l := range []*life{&i.post, &i.pre} {
+	for _, l := range []*stage{&i.post, &i.pre} {
 		if *l == silent || *l == begun {
 			*l = failing
 		}
@@ -100,7 +100,7 @@ func (x *explorer) environment(s state, next func(state)) {
 			die(true)
 		}
 		if x.o.Crashes {
-			for _, l := range []func(n *newest) *life{func(n *newest) *life { return &n.post }, func(n *newest) *life { return &n.pre }} {
+			for _, l := range []func(n *newest) *stage{func(n *newest) *stage { return &n.post }, func(n *newest) *stage { return &n.pre }} {
 				if at := *l(&i); at == silent || at == begun {
 					to := s
 					*l(&to.is[c]) = failing

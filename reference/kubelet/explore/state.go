@@ -26,11 +26,11 @@ type newest struct {
 	run        int8 // -1: there is none; the number that it has or will take
 	wrote      bool // it has taken it
 	again      bool // it is not the first one
-	main       life
-	failed     bool // it exited with something else than 0
-	term, told bool // TERM was sent; and written down
-	post, pre  life // the processes of its hooks
-	probes     [3]life
+	main       stage
+	failed     bool  // it exited with something else than 0
+	term, told bool  // TERM was sent; and written down
+	post, pre  stage // the processes of its hooks
+	probes     [3]stage
 }
 
 // seen is what a snapshot says of a container.
@@ -39,17 +39,17 @@ type seen struct {
 	running, failed, again bool
 }
 
-// life is where a process is.
-type life uint8
+// stage is where a process is.
+type stage uint8
 
 const (
-	absent  life = iota
-	silent       // it runs and has not written its first line
-	begun        //
-	ended        // it has written its last line: success
-	failing      // the same: failure
-	gone         // the kubelet knows how it ended
-	bad          // the same: failure
+	absent  stage = iota
+	silent        // it runs and has not written its first line
+	begun         //
+	ended         // it has written its last line: success
+	failing       // the same: failure
+	gone          // the kubelet knows how it ended
+	bad           // the same: failure
 )
 
 // place is where the worker is.

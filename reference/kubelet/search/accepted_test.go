@@ -95,7 +95,7 @@ func TestEveryRunIsAccepted(t *testing.T) {
 	})
 }
 
-// So it does for Pods of every kind, whatever befalls them.
+// So it does for Pods of every kind, whatever is done to them.
 func TestEveryRunOfAnyPodIsAccepted(t *testing.T) {
 	decided := 0
 	defer func() { assert.Assert(t, decided > 0, "nothing was decided of any run") }()

@@ -3,7 +3,7 @@
 //
 // [AnyPod] makes up a Pod of any kind. The tests do the rest: one run after
 // another is made and judged, and what the model refuses is made shorter before
-// it is told (search_test.go, shorten_test.go; `make search` goes through as many
+// it is printed (search_test.go, shorten_test.go; `make search` goes through as many
 // as you want). The same number makes the same run.
 //
 // Properties that hold for every run, by the rules alone, make sure of the

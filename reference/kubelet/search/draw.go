@@ -9,7 +9,7 @@ import (
 )
 
 // AnyPod makes up a Pod of any kind that the kubelet of the version runs, and
-// says what may befall it. All choices are the Chooser's.
+// says what may be done to it. All choices are the Chooser's.
 func AnyPod(version string, choose kubelet.Chooser) kubelet.Pod {
 	v := kubelet.MustParseRelease(version)
 	flag := func() bool { return choose(2) == 1 }

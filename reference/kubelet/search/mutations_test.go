@@ -21,7 +21,7 @@ import (
 // the clocks of a trace are sure of.
 var timed = []string{"back-off", "sidecars last", "preStop before TERM"}
 
-// TestBrokenPropertiesAreRefused changes the traces of runs in which nothing befalls the node, one
+// TestBrokenPropertiesAreRefused changes the traces of runs in which nothing is done to the node, one
 // thing in each, and looks at those that no correct kubelet can make, since one of the properties
 // does not hold any more: the judge refuses them. Hardly ever there is another way to read one, say
 // with an instance that never wrote a line.

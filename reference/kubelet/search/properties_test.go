@@ -300,7 +300,7 @@ func (s *story) probesAfterHook() error {
 	return nil
 }
 
-// Where nothing but the end of the Pod stops a container, none is started behind the
+// Where nothing but the end of the Pod stops a container, none is started after the
 // first preStop hook or TERM. The first lines of one that was started before may come late.
 func (s *story) noStartOnceStopped() error {
 	if !s.calm() || s.resets() || s.did(trace.ActPatch) {
@@ -341,7 +341,7 @@ func (s *story) policyRestarts() error {
 		if l.Run > 0 {
 			last, ended := code[fmt.Sprintf("%s#%d", l.Container, l.Run-1)]
 			if s.pod.Policy == corev1.RestartPolicyNever || ended && last == 0 {
-				return fmt.Errorf("%v behind exit code %d", l, last)
+				return fmt.Errorf("%v after exit code %d", l, last)
 			}
 		}
 		if l.Actor == trace.Main && l.Mark.Kind == trace.End {

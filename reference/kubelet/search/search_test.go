@@ -31,7 +31,7 @@ var (
 	save      = flag.String("save", "", "a folder to save what is left of it in, as pod.yaml and trace.jsonl")
 )
 
-// progress is told each time that so many runs are through.
+// progress is logged each time that so many runs are done.
 const progress = 50_000
 
 // odd makes choices of which some, or many, are the first or the last that there is:

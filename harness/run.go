@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/harness/cluster"
@@ -99,9 +98,9 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	if o.HelperImage == "" {
 		o.HelperImage = cluster.DefaultHelperImage
 	}
-	pod, err := decode(c.Manifest)
-	if err != nil {
-		return nil, err
+	pod := c.Pod()
+	if pod == nil {
+		return nil, fmt.Errorf("case %s has no Pod; read it with package fixtures", c.ID)
 	}
 	if err := checkSteps(c.Steps, cl.Access()); err != nil {
 		return nil, err
@@ -149,28 +148,6 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	}
 	err = r.record(ctx)
 	return r.Recording, err
-}
-
-// decode reads a manifest as the API server would, with unknown fields refused.
-func decode(manifest []byte) (*corev1.Pod, error) {
-	var kind metav1.TypeMeta
-	if err := yaml.Unmarshal(manifest, &kind); err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
-	}
-	if kind.APIVersion != "v1" || kind.Kind != "Pod" {
-		return nil, fmt.Errorf("reading the manifest: it is a %q of %q, not a Pod of v1", kind.Kind, kind.APIVersion)
-	}
-	pod := new(corev1.Pod)
-	if err := yaml.UnmarshalStrict(manifest, pod); err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
-	}
-	switch {
-	case pod.Name == "":
-		return nil, errors.New("reading the manifest: metadata.name is missing")
-	case pod.Namespace != "":
-		return nil, errors.New("reading the manifest: metadata.namespace must not be set, as each run has a namespace of its own")
-	}
-	return pod, nil
 }
 
 // namespaceName makes a name of at most 63 characters that tells the case.

@@ -24,27 +24,15 @@ func TestEveryCaseCanBeRun(t *testing.T) {
 	assert.NilError(t, err)
 	for _, c := range cases {
 		t.Run(c.ID, func(t *testing.T) {
-			_, err := decode(c.Manifest)
-			assert.NilError(t, err)
+			assert.Assert(t, c.Pod() != nil)
 			assert.NilError(t, checkSteps(c.Steps, true))
 		})
 	}
 }
 
-func TestAManifestThatIsNotOnePodIsRefused(t *testing.T) {
-	for name, c := range map[string]struct{ manifest, want string }{
-		"empty":            {"", `it is a "" of "", not a Pod of v1`},
-		"not YAML":         {"{", "reading the manifest"},
-		"another kind":     {"apiVersion: apps/v1\nkind: Deployment\n", `it is a "Deployment" of "apps/v1"`},
-		"an unknown field": {"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containerz: []}\n", `unknown field "containerz"`},
-		"no name":          {"apiVersion: v1\nkind: Pod\n", "metadata.name is missing"},
-		"a namespace":      {"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: n}\n", "metadata.namespace must not be set"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := decode([]byte(c.manifest))
-			assert.ErrorContains(t, err, c.want)
-		})
-	}
+func TestACaseWithoutAPodIsRefused(t *testing.T) {
+	_, err := Run(t.Context(), &cluster.Cluster{}, fixtures.Case{ID: "a/b"}, Options{Dir: t.TempDir()})
+	assert.ErrorContains(t, err, "case a/b has no Pod")
 }
 
 func TestActsThatCannotBeDoneAreRefusedBeforehand(t *testing.T) {
@@ -116,8 +104,7 @@ func TestAWorkloadGetsThePodAsItsTemplate(t *testing.T) {
 	for _, c := range cases {
 		for file := range c.Files {
 			t.Run(c.ID+"/"+file, func(t *testing.T) {
-				pod, err := decode(c.Manifest)
-				assert.NilError(t, err)
+				pod := c.Pod()
 				r := &runner{c: c, pod: pod}
 				o, err := r.object(file)
 				assert.NilError(t, err)

@@ -150,7 +150,7 @@ func TestErrors(t *testing.T) {
 		{"an argument", "", []string{"-kubernetes", "v1.37.2", path}, exitUsage, "-pod"},
 		{"a version that is none", "", []string{"-kubernetes", "1.37", "-pod", path}, exitUsage, "-kubernetes"},
 		{"a missing manifest", "", []string{"-kubernetes", "v1.37.2", "-pod", missing}, exitUsage, missing},
-		{"a manifest that is none", "hello", []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUsage, "manifest"},
+		{"a manifest that is none", "hello", []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUsage, "-: not an object; write exactly one Pod"},
 		{"an unmodelled field", foreign, []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUnmodelled, "hostPID"},
 	}
 	for _, tt := range tests {

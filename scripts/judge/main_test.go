@@ -315,7 +315,7 @@ func TestUsage(t *testing.T) {
 		{"a missing trace", []string{"-trace", missing}, []string{missing, "no such file"}},
 		{"a folder", []string{"-trace", t.TempDir()}, []string{"is a folder"}},
 		{"a manifest that is no Pod", []string{"-kubernetes", "v1.37.2", "-pod", list, "-log", message}, []string{list, "PodList"}},
-		{"a manifest with a typing error", []string{"-kubernetes", "v1.37.2", "-pod", typo, "-log", message}, []string{typo, `"container"`}},
+		{"a manifest with a typing error", []string{"-kubernetes", "v1.37.2", "-pod", typo, "-log", message}, []string{typo, `"spec.container"`}},
 		{"an unknown case", []string{"-kubernetes", "v1.37.2", "-case", "hooks/none", "-log", message}, []string{"hooks/none", startup}},
 		{"a header without a version", []string{"-trace", save(t, trace.Header{Case: startup}, lines(ordered...)...)}, []string{"-kubernetes"}},
 	}

@@ -53,7 +53,7 @@ var (
 var parts = []part{
 	{
 		under:    "reference",
-		may:      types,
+		may:      slices.Concat(types, []string{Module + "/reference/trace", Module + "/reference/manifest"}),
 		mayTest:  []string{Module + "/fixtures", Module + "/reference/kubelet"},
 		neverStd: impure,
 	},
@@ -84,8 +84,14 @@ var parts = []part{
 		neverStd: impure,
 	},
 	{
+		// Reading what people write takes the libraries that the API server reads it with.
+		under:    "reference/manifest",
+		may:      slices.Concat(types, []string{"sigs.k8s.io/yaml", "sigs.k8s.io/json"}),
+		neverStd: impure,
+	},
+	{
 		under:    "fixtures",
-		may:      []string{Module + "/reference/trace"},
+		may:      []string{Module + "/reference/trace", Module + "/reference/manifest"},
 		anything: true,
 	},
 	{
@@ -151,7 +157,7 @@ func (p part) allows(from, path string, inTest bool) bool {
 	if below(path, Module+"/"+p.under) {
 		// Within the part, except into a smaller part with rules of its own:
 		// that one has to be named.
-		if to, _ := partOf(path); to.under == p.under || p.under == "reference" && to.under == "reference/trace" {
+		if to, _ := partOf(path); to.under == p.under {
 			return true
 		}
 	}

@@ -56,12 +56,12 @@ func judge(c fixtures.Case, tr *trace.Trace, ran error) (j judgement) {
 		j.changes = admission.Compare(manifest, admitted)
 	}
 	if other := j.changes.Of(admission.Case); len(other) > 0 {
-		j.skipped = "the Pod that was admitted is not that of the case: " + strings.Join(other.List(), ", ")
+		j.skipped = "admission made another Pod of that of the case: " + strings.Join(other.List(), ", ")
 		return j
 	}
 	v := reference.CheckTrace(kubelet, tr)
 	if unknown := unknownTo(kubelet, admitted); len(unknown) > 0 && len(unknownTo(kubelet, manifest)) == 0 {
-		j.skipped = "the model does not know what was added to the Pod: " + strings.Join(byName(unknown, admitted), ", ")
+		j.skipped = "admission added what the model does not know: " + strings.Join(byName(unknown, admitted), ", ")
 		return j
 	}
 	// Where nothing was written, nothing of what is shown was refused either.
@@ -139,7 +139,7 @@ func inTheWay(c fixtures.Case, tr *trace.Trace, changes admission.Changes, ran e
 	}
 	for _, one := range changes.Of(admission.Order) {
 		if one.Container == "" && tr.Logs() > 0 {
-			return "which may be for what became of the Pod: " + one.String()
+			return "which may be because admission " + one.String()
 		}
 	}
 	pod := lastUndeleted(tr)
@@ -147,14 +147,14 @@ func inTheWay(c fixtures.Case, tr *trace.Trace, changes admission.Changes, ran e
 		return ""
 	}
 	if pod.Spec.NodeName == "" && len(changes) > 0 {
-		return "the Pod was bound to no node, with what became of it: " + changes.String()
+		return "the Pod was bound to no node, and " + changes.String()
 	}
 	whole := wanted != nil && slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool {
 		return s.Await != nil && s.Await.String() == wanted.What && (s.Await.Condition != "" || s.Await.Phase != "")
 	})
 	for _, name := range changes.Containers() {
 		if why := holds(pod, name, whole); why != "" {
-			return fmt.Sprintf("container %s, which was added to the Pod, %s", name, why)
+			return fmt.Sprintf("container %s, which admission added, %s", name, why)
 		}
 	}
 	return ""

@@ -205,13 +205,13 @@ func TestJudgeAdmitted(t *testing.T) {
 			name: "a field that the model does not know", c: c,
 			change:  func(p *corev1.Pod) { p.Spec.ShareProcessNamespace = &yes },
 			live:    func(l *life) { l.logs(ordered...) },
-			skipped: "does not know what was added to the Pod: spec.shareProcessNamespace", line: "admission added: spec.shareProcessNamespace",
+			skipped: "added what the model does not know: spec.shareProcessNamespace", line: "admission added: spec.shareProcessNamespace",
 		},
 		{
 			name: "another command", c: c,
 			change:  func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"wrap"} },
 			live:    func(l *life) { l.logs(early...) },
-			skipped: "is not that of the case: added containers[container1].command", line: "admission added: containers[container1].command",
+			skipped: "made another Pod of that of the case: added containers[container1].command", line: "admission added: containers[container1].command",
 		},
 		{
 			name: "a hook", c: c,
@@ -245,7 +245,7 @@ func TestJudgeAdmitted(t *testing.T) {
 				l.shown(trace.Modified, unready)
 			},
 			ran:     notReady,
-			skipped: "container added, which was added to the Pod, is not ready", line: "admission added: containers[added]",
+			skipped: "container added, which admission added, is not ready", line: "admission added: containers[added]",
 		},
 		{
 			// It is ready, or not: nothing waits for it.
@@ -265,7 +265,7 @@ func TestJudgeAdmitted(t *testing.T) {
 			change:  func(p *corev1.Pod) { p.Spec.InitContainers = first(nil, corev1.Container{}) },
 			live:    func(l *life) { l.shown(trace.Modified, initializing) },
 			ran:     noLine,
-			skipped: "container added, which was added to the Pod, has not ended with 0", line: "admission added: initContainers[added]",
+			skipped: "container added, which admission added, has not ended with 0", line: "admission added: initContainers[added]",
 		},
 		{
 			name: "a shorter grace period, which takes a witness away", c: stop,
@@ -275,7 +275,7 @@ func TestJudgeAdmitted(t *testing.T) {
 				l.did(trace.ActDelete, trace.DeleteParam{})
 				l.logs("deaf#0 / main: signal TERM", "other#0 / main: signal TERM")
 			},
-			skipped: "which may be for what became of the Pod: changed spec.terminationGracePeriodSeconds", line: "admission changed: spec.terminationGracePeriodSeconds",
+			skipped: "which may be because admission changed spec.terminationGracePeriodSeconds", line: "admission changed: spec.terminationGracePeriodSeconds",
 		},
 	}
 	for _, tt := range tests {
@@ -289,6 +289,17 @@ func TestJudgeAdmitted(t *testing.T) {
 			assert.Equal(t, j.changes.String(), tt.line)
 		})
 	}
+}
+
+// TestJudgeGateOff: a kubelet that does not know sidecars runs something else than was admitted.
+func TestJudgeGateOff(t *testing.T) {
+	c := caseByID(t, startup)
+	l := lifeOf(c, func(p *corev1.Pod) {
+		p.Spec.InitContainers = first(nil, corev1.Container{RestartPolicy: &sidecar})
+	})
+	l.tr.Header.Kubelet = "v1.28.5"
+	j := judge(c, l.logs(ordered...).tr, nil)
+	assert.Check(t, is.Contains(j.skipped, "added what the model does not know: initContainers[added].restartPolicy (feature gate SidecarContainers is off)"), j.verdict.Text())
 }
 
 // TestJudgeEphemeral: a container that the case itself adds is nobody else's.

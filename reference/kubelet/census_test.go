@@ -115,11 +115,14 @@ func TestChanges(t *testing.T) {
 		}
 		newest = r
 	}
+	last := ""
 	for n, d := range kubelet.Changes() {
 		assert.Equal(t, int(d.Change), n)
 		assert.Check(t, d.Says != "" && d.Before != "" && strings.HasPrefix(d.Source, "pkg/") && strings.Contains(d.Source, ".go ("), "row %d: %+v", n, d)
 		_, err := trace.ParseRange(d.Versions)
 		assert.NilError(t, err, "row %d", n)
+		assert.Check(t, d.Versions >= last, "row %d holds for %s and stands after %s", n, d.Versions, last)
+		last = d.Versions
 		assert.Check(t, !oldest.Has(d.Change), "row %d holds for %v already, so it is no change", n, oldest)
 		assert.Check(t, newest.Has(d.Change), "row %d does not hold for %v", n, newest)
 		assert.Check(t, used[n] != "", "row %d has no name", n)

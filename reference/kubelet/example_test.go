@@ -420,3 +420,17 @@ func Example_releases() {
 	// 2.00   log      app#0 / main: begin
 	// 2.00   status   Running: setup#0 exited 0, app#0 ready
 }
+
+// What 1.36 brought.
+func ExampleChanges() {
+	for _, d := range kubelet.Changes() {
+		if d.Versions == ">=1.36" {
+			fmt.Println(d)
+		}
+	}
+	// Output:
+	// >=1.36: A sync that did something and met no error asks for a relist of its Pod at once. Before: The next sync waits for the relist of all Pods, which comes once a second. (pkg/kubelet/kubelet.go (SyncPod), pkg/kubelet/pleg/generic.go (RequestRelist))
+	// >=1.36: PodReadyToStartContainers turns True as soon as the sandbox is there. Before: It does with the status of the next sync. (pkg/kubelet/kubelet.go (OnPodSandboxReady))
+	// >=1.36: A restart rule may restart all containers of the Pod. Before: There is no such action. (pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions, getContainersToReset))
+	// >=1.36: An init container of which nothing is left counts as completed where a regular container is there. Before: It is shown as waiting. (pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses))
+}

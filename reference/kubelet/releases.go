@@ -49,6 +49,11 @@ type Difference struct {
 	Source   string // file and function of k8s.io/kubernetes
 }
 
+// String tells the row in a few sentences.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s: %s Before: %s (%s)", d.Versions, d.Says, d.Before, d.Source)
+}
+
 // Changes returns the table of what differs between the releases, oldest first.
 // What it does not name is the same in all of them.
 func Changes() []Difference {
@@ -75,7 +80,7 @@ var differences = [changes]Difference{
 	SleepHook: {
 		Versions: ">=1.30",
 		Says:     "A hook may sleep.",
-		Before:   "The field is dropped.",
+		Before:   "There is no such hook.",
 		Source:   "pkg/kubelet/lifecycle/handlers.go (runSleepHandler)",
 	},
 	CreatedWithColon: {
@@ -165,7 +170,7 @@ var differences = [changes]Difference{
 	RestartAllContainers: {
 		Versions: ">=1.36",
 		Says:     "A restart rule may restart all containers of the Pod.",
-		Before:   "The API server refuses it.",
+		Before:   "There is no such action.",
 		Source:   "pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions, getContainersToReset)",
 	},
 	LostInitInferred: {

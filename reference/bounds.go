@@ -200,10 +200,19 @@ func (r *reading) stoppedWithin(s *state, i, n int, most time.Duration) bool {
 			end = e
 		}
 	case byProbe:
+		spec := &r.p.containers[i]
+		if !spec.liveness.declared && !spec.startup.declared {
+			// Its definition has changed, and no act before has asked for it.
+			a := r.ev.c[i].changed
+			if a <= 1 || r.kubeletRestarted(n) {
+				return false
+			}
+			end = r.ob(int(a) - 1).entry.At.Add(least)
+			break
+		}
 		if x.failing == 0 {
 			return false
 		}
-		spec := &r.p.containers[i]
 		g := min(orGrace(spec.liveness, r.p.grace), orGrace(spec.startup, r.p.grace))
 		end = r.written(int(x.failing) - 1).Add(min(least, time.Duration(g)*time.Second))
 		if r.changedBy(i, n) {

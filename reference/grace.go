@@ -4,6 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // tooLate reports why container i can no longer be alive when line n was written:
@@ -72,7 +74,7 @@ func (r *reading) stopOf(s *state, i, n int) *begunStop {
 		}
 		t.grace = r.endingGrace(s, i, n)
 	case byProbe:
-		t.grace, t.reason.obs = r.probeGrace(i, n), x.failing
+		t.grace, t.reason.obs = r.probeGrace(s, i, n), x.failing
 	case byHook:
 		t.grace, t.reason.obs = r.podGrace(), x.hookEnd
 	default:
@@ -103,10 +105,27 @@ func (r *reading) endingGrace(s *state, i, n int) time.Duration {
 // probeGrace is the longest that a stop for a failed liveness or startup probe
 // may give container i: the period of the probe, or that of the Pod where it has
 // none (pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod).
-// Which of the two probes it was is not always known.
-func (r *reading) probeGrace(i, n int) time.Duration {
-	spec := &r.p.containers[i]
-	g := max(orGrace(spec.liveness, 0), orGrace(spec.startup, 0))
+// Where only one of the two can have failed often enough, it was that.
+func (r *reading) probeGrace(s *state, i, n int) time.Duration {
+	spec, x := &r.p.containers[i], r.seenOf(s, i)
+	g, any := int64(0), int64(0)
+	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
+		p := spec.probe(a)
+		if !p.declared {
+			continue
+		}
+		any = max(any, p.grace)
+		unlogged := r.unlogged(i, n)
+		if a == trace.LivenessProbe && spec.startup.declared && x.started == 0 && r.ev.writes(i, trace.StartupProbe) && !unlogged {
+			continue // it waits for the startup probe
+		}
+		if p.network || !r.ev.writes(i, a) || unlogged || x.failures[rowOf(a)]+1 >= p.failures {
+			g = max(g, p.grace)
+		}
+	}
+	if g == 0 {
+		g = any
+	}
 	if r.changedBy(i, n) {
 		g = max(g, r.p.grace) // or it was stopped for that
 	}

@@ -254,6 +254,9 @@ func (r *reading) conditionsFit(pod *corev1.Pod, v view) *denial {
 			if is && (!v.ready || final) || !is && v.ready && !final && c.Reason == "ContainersNotReady" {
 				return because(deny(ruleConditions), "condition Ready is %s while the containers are ready: %t", c.Status, v.ready)
 			}
+			if gate := missingGate(pod); is && gate != "" {
+				return because(deny(ruleConditions), "condition Ready is True, and readiness gate %s has no condition", gate)
+			}
 		case corev1.PodInitialized:
 			if pod.Status.Reason != "" || r.roundsInTrace() {
 				break // who ended the Pod wrote it, or it is of an earlier round
@@ -358,4 +361,16 @@ func describePod(e *trace.Entry) string {
 		}
 	}
 	return b.String()
+}
+
+// missingGate is a readiness gate of the Pod that nobody has set the condition of;
+// empty if there is none. One that is False may have been True when the kubelet looked
+// (pkg/kubelet/status/generate.go, GeneratePodReadyCondition).
+func missingGate(pod *corev1.Pod) corev1.PodConditionType {
+	for _, g := range pod.Spec.ReadinessGates {
+		if !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == g.ConditionType }) {
+			return g.ConditionType
+		}
+	}
+	return ""
 }

@@ -170,7 +170,7 @@ var rules = []Rule{
 	},
 	{
 		Slug: ruleConditions, Level: Must, Basis: Documented, From: "R30 R37",
-		Says:   "ContainersReady and Ready are True exactly when every shown container is ready; a Pod without init containers is Initialized.",
+		Says:   "ContainersReady and Ready are True exactly when every shown container is ready, Ready only once its readiness gates are set as well; a Pod without init containers is Initialized.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-conditions",
 	},
 	{

@@ -20,7 +20,7 @@ import (
 // The files of testdata/rules are written in a short form, so that a person
 // sees at a glance what a trace says. A pod section has a line for each
 // container, "container1 postStart readiness", and may have "restartPolicy
-// Never", "hostNetwork" and "grace 30". "init setup" and "sidecar proxy startup" stand for the
+// Never", "hostNetwork", "gate Gate" (a readiness gate) and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s,
 // "startup=http" is a startup probe over the network,
@@ -56,6 +56,8 @@ func parsePodScript(t *testing.T, s string) *corev1.Pod {
 			pod.Spec.RestartPolicy = corev1.RestartPolicy(f[1])
 		case f[0] == "hostNetwork":
 			pod.Spec.HostNetwork = true
+		case f[0] == "gate":
+			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: corev1.PodConditionType(f[1])})
 		case f[0] == "grace":
 			n, err := strconv.ParseInt(f[1], 10, 64)
 			assert.NilError(t, err)

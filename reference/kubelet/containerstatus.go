@@ -28,11 +28,11 @@ func (k *kubelet) containerStatus(c int, v snapshot, restarting bool) corev1.Con
 	}
 	i, started := v.newest[c], false
 	if i == nil {
-		k.missing(&cs, old, restarting)
+		k.amendMissing(&cs, old, restarting)
 	} else {
-		cs = k.found(i, old)
+		cs = k.statusOf(i, old)
 		if before := v.before[c]; before != nil {
-			cs.LastTerminationState = found(before)
+			cs.LastTerminationState = stateOf(before)
 		}
 	}
 	cs.Started = &started
@@ -66,8 +66,8 @@ func madeUp(reason string) *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reason}
 }
 
-// missing amends the status of a container that the runtime does not have.
-func (k *kubelet) missing(cs, old *corev1.ContainerStatus, restarting bool) {
+// amendMissing amends the status of a container that the runtime does not have.
+func (k *kubelet) amendMissing(cs, old *corev1.ContainerStatus, restarting bool) {
 	switch {
 	case old == nil:
 	case restarting && old.State.Waiting == nil:
@@ -82,9 +82,9 @@ func (k *kubelet) missing(cs, old *corev1.ContainerStatus, restarting bool) {
 	}
 }
 
-// found is the status of a container that the runtime has.
-func (k *kubelet) found(i *instance, old *corev1.ContainerStatus) corev1.ContainerStatus {
-	cs := corev1.ContainerStatus{Name: k.specs[i.c].Name, Image: image, ContainerID: i.id, RestartCount: int32(i.run), State: found(i)}
+// statusOf is the status of a container that the runtime has.
+func (k *kubelet) statusOf(i *instance, old *corev1.ContainerStatus) corev1.ContainerStatus {
+	cs := corev1.ContainerStatus{Name: k.specs[i.c].Name, Image: image, ContainerID: i.id, RestartCount: int32(i.run), State: stateOf(i)}
 	if old == nil || !k.has(RestartAllContainers) {
 		return cs
 	}
@@ -101,7 +101,7 @@ func (k *kubelet) found(i *instance, old *corev1.ContainerStatus) corev1.Contain
 	return cs
 }
 
-func found(i *instance) corev1.ContainerState {
+func stateOf(i *instance) corev1.ContainerState {
 	if i.running {
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: whole(i.startedAt)}}
 	}
@@ -160,7 +160,7 @@ func (k *kubelet) isReady(c int, i *instance) bool {
 		b.trigger = true
 		// In a Pod that was ready what outlived the kubelet before stays so until it is probed
 		// (pkg/kubelet/prober/prober_manager.go, setReadyStateOnKubeletRestart).
-		st := corev1.ContainerStatus{ContainerID: i.id, State: found(i)}
+		st := corev1.ContainerStatus{ContainerID: i.id, State: stateOf(i)}
 		return !known && k.outlivedKubelet(c, &st) && conditionIs(k.previousStatus(), corev1.PodReady)
 	}
 	old := k.previous(c)

@@ -136,14 +136,14 @@ func (w *probeWorker) check(p *proc) bool {
 	if started := st.Started != nil && *st.Started; started == (w.kind == trace.StartupProbe) {
 		return true
 	}
-	w.take(w.probe(p))
+	w.countOutcome(w.probe(p))
 	return true
 }
 
-// take counts an outcome, and stores the one that has come often enough in a row.
+// countOutcome counts an outcome, and stores the one that has come often enough in a row.
 //
 // probes/success-threshold, terminate/cause
-func (w *probeWorker) take(outcome result) {
+func (w *probeWorker) countOutcome(outcome result) {
 	k := w.k
 	if outcome == unknown {
 		return // it is dropped

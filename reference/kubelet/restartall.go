@@ -78,7 +78,7 @@ func (k *kubelet) planReset(v snapshot) []*instance {
 // restart/all-containers
 func (k *kubelet) removeAll(p *proc, list []*instance) {
 	for _, old := range list {
-		i := k.live(old)
+		i := k.current(old)
 		if i == nil {
 			continue
 		}

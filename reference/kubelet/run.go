@@ -103,7 +103,7 @@ type Recording struct {
 // what shows it; and what it was. Beside what the trace has, it tells what the
 // worker of the Pod did ("kubelet"). Left out are Events that only say what the
 // log says as well.
-func (r *Recording) String() string { return tell(r.steps) }
+func (r *Recording) String() string { return timeline(r.steps) }
 
 // Timeline tells a trace, as [Recording.String] does.
 func Timeline(tr *trace.Trace) string {
@@ -111,5 +111,5 @@ func Timeline(tr *trace.Trace) string {
 	for _, e := range tr.Entries {
 		steps = append(steps, entry{Entry: e})
 	}
-	return tell(steps)
+	return timeline(steps)
 }

@@ -69,8 +69,8 @@ func (v snapshot) alive() []int {
 	return list
 }
 
-// live is the instance that is there for a copy; nil once it has been removed.
-func (n *node) live(i *instance) *instance {
+// current is the instance that is there for a copy; nil once it has been removed.
+func (n *node) current(i *instance) *instance {
 	if i == nil {
 		return nil
 	}

@@ -69,7 +69,7 @@ func (k *kubelet) killPod(p *proc, v snapshot, grace int) {
 	turn := k.stopOrder(v)
 	left := len(alive)
 	for _, c := range alive {
-		i := k.live(v.newest[c])
+		i := k.current(v.newest[c])
 		k.goroutine(func(p *proc) {
 			p.sleep(k.upTo(20))
 			k.killContainer(p, i, "Stopping container "+k.specs[c].Name, grace, turn)

@@ -10,8 +10,8 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// tell writes one line for each entry, in the order of time.
-func tell(entries []entry) string {
+// timeline writes one line for each entry, in the order of time.
+func timeline(entries []entry) string {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b entry) int { return a.At.Compare(b.At) })
 	var b strings.Builder

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,7 +15,14 @@ import (
 
 // Check holds the trace against the model of a correct kubelet. The Pod may be
 // the manifest or the object that the API server made of it.
+//
+// The reason of a verdict on a kubelet that the model does not cover says as
+// which one it was judged.
 func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
+	return check(k, pod, t).of(k)
+}
+
+func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	pod, err := withDebug(pod, t)
 	if err != nil {
 		return broken(t, err)
@@ -62,6 +70,10 @@ func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 // is [trace.Trace.LogOnly], in little memory: the log is read once, and again
 // where it is refused.
 func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
+	return checkLog(k, pod, log).of(k)
+}
+
+func checkLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	p, v := planFor(k, pod)
 	if v.Outcome != 0 {
 		return v
@@ -127,8 +139,16 @@ func accept(k Kubelet, accepted, logs int) Verdict {
 		v.Outcome = Inconclusive
 		v.Reason = "the log is empty"
 	case !k.Known():
-		v.Outcome = Inconclusive
-		v.Reason = fmt.Sprintf("the model covers kubelets from v%d.%d to v%d.%d; %s was judged as the nearest of them", oldest.Major, oldest.Minor, newest.Major, newest.Minor, k)
+		v.Outcome = Inconclusive // of says why
+	}
+	return v
+}
+
+// of adds to the reason of a verdict that its kubelet is not covered. What cannot
+// be read is that for every kubelet.
+func (v Verdict) of(k Kubelet) Verdict {
+	if note := k.Uncovered(); note != "" && v.Outcome != Broken {
+		v.Reason = strings.TrimPrefix(v.Reason+"; "+note, "; ")
 	}
 	return v
 }

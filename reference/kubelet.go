@@ -45,6 +45,19 @@ func (k Kubelet) Known() bool {
 	return k.v.Compare(oldest) >= 0 && k.v.Compare(newest) <= 0
 }
 
+// Uncovered says as which kubelet one that the model does not cover is judged,
+// and which it covers. It is empty for one that is covered.
+func (k Kubelet) Uncovered() string {
+	if k.Known() {
+		return ""
+	}
+	nearest := oldest
+	if k.v.Compare(newest) > 0 {
+		nearest = newest
+	}
+	return fmt.Sprintf("the model covers kubelets from %s to %s, and %s is judged as %s", oldest, newest, k, nearest)
+}
+
 // since reports whether the kubelet is of the given minor or newer; a
 // pre-release counts as its minor.
 func (k Kubelet) since(minor int) bool { return k.v.Minor >= minor }

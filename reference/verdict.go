@@ -127,7 +127,12 @@ func (v Verdict) Text() string {
 		fmt.Fprintf(&b, "  %-8s line %-5d %s\n", label, w.Line, w.Log)
 		label = ""
 	}
-	if v.Line > 0 {
+	switch {
+	case v.Line > 0 && v.Log == "": // the reason says what is the matter with it
+		fmt.Fprintf(&b, "  %-8s line %d\n", "at", v.Line)
+	case v.Line > 0 && v.Outcome == Broken:
+		fmt.Fprintf(&b, "  %-8s line %-5d %s   <- cannot be read\n", label, v.Line, v.Log)
+	case v.Line > 0:
 		fmt.Fprintf(&b, "  %-8s line %-5d %s   <- not allowed here\n", label, v.Line, v.Log)
 	}
 	label = "allowed"

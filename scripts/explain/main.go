@@ -59,6 +59,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if kubelet, err = kubelet.WithGates(*gates); err != nil {
 		return fail(exitUsage, fmt.Errorf("-feature-gates: %w", err))
 	}
+	if note := kubelet.Uncovered(); note != "" {
+		fmt.Fprintf(stderr, "explain: warning: %s\n", note)
+	}
 	if *svg && *all {
 		return fail(exitUsage, errors.New("-svg and -interleavings both say what to print; give one of them"))
 	}

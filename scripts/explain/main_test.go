@@ -164,6 +164,20 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A kubelet that the model does not cover is explained as the nearest, and that is said.
+func TestUncovered(t *testing.T) {
+	for version, want := range map[string]string{
+		"v1.27.3": "explain: warning: the model covers kubelets from v1.28.0 to v1.38.0-beta.0, and v1.27.3 is judged as v1.28.0\n",
+		"v1.40.0": "explain: warning: the model covers kubelets from v1.28.0 to v1.38.0-beta.0, and v1.40.0 is judged as v1.38.0-beta.0\n",
+		"v1.37.2": "",
+	} {
+		status, out, errs := call(t, manifest(t), "-kubernetes", version, "-pod", "-")
+		assert.Equal(t, status, exitPrinted)
+		assert.Check(t, is.Contains(out, "container2"))
+		assert.Equal(t, errs, want)
+	}
+}
+
 // The interleavings of the article's two Pods are a reviewed file: the one
 // counted by hand in reference.TestCountByHand, the other like it.
 func TestInterleavings(t *testing.T) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -72,6 +74,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.As(err, &torn):
 		// The input was found and is damaged: that is a verdict, with a line.
 		v := broken(torn)
+		v.Log = lineAt(cmp.Or(o.log, o.trace), v.Line)
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			v = empty()
 		}
@@ -79,8 +82,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err != nil:
 		return fail(stderr, err)
 	}
+	if note := in.kubelet.Uncovered(); note != "" {
+		fmt.Fprintf(stderr, "judge: warning: %s\n", note)
+	}
 	if in.log != nil {
 		v := reference.CheckLog(in.kubelet, in.pod, in.log)
+		if v.Outcome == reference.Broken && v.Log == "" {
+			if _, err := in.log.Seek(0, io.SeekStart); err == nil {
+				v.Log = line(in.log, v.Line)
+			}
+		}
 		if err := in.done(); err != nil {
 			return fail(stderr, fmt.Errorf("reading the log: %w", err))
 		}
@@ -296,6 +307,34 @@ func ids(cases []fixtures.Case) string {
 
 func broken(err *trace.Error) reference.Verdict {
 	return reference.Verdict{Outcome: reference.Broken, Line: err.Line, Reason: err.Err.Error()}
+}
+
+// lineAt returns a line of a file, counted from 1; it is empty where there is none
+// to be had, as of standard input, which has been read.
+func lineAt(path string, n int) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return line(f, n)
+}
+
+// line returns a line, and not more of it than one can look at.
+func line(r io.Reader, n int) string {
+	const most = 200
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, trace.MaxLine)
+	for i := 1; s.Scan(); i++ {
+		if i < n {
+			continue
+		}
+		if text := []rune(s.Text()); len(text) > most {
+			return string(text[:most]) + "…"
+		}
+		return s.Text()
+	}
+	return ""
 }
 
 func empty() reference.Verdict {

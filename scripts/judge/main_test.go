@@ -344,3 +344,67 @@ func TestUnmodelled(t *testing.T) {
 	assert.Equal(t, status, exitUnmodelled, out+errs)
 	assert.Check(t, is.Contains(out, "shareProcessNamespace"))
 }
+
+// TestUncovered: whatever comes of a kubelet that the model does not cover, it is
+// said as which one it was judged, on standard error and in the verdict.
+func TestUncovered(t *testing.T) {
+	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	good, bad := write(t, "good", log(ordered...)), write(t, "bad", log(swapped(3, 4)...))
+	for _, tt := range []struct {
+		version, log, as string
+		status           int
+	}{
+		{"v1.27.3", good, "v1.28.0", exitInconclusive},
+		{"v1.27.3", bad, "v1.28.0", exitViolation},
+		{"v1.40.0", bad, "v1.38.0-beta.0", exitViolation},
+		{"v1.37.2", bad, "", exitViolation},
+	} {
+		for _, of := range [][]string{
+			{"-kubernetes", tt.version, "-pod", pod, "-log", tt.log},
+			{"-trace", save(t, trace.Header{Kubelet: tt.version}, logged(t, tt.log)...), "-pod", pod},
+		} {
+			status, out, errs := call(t, "", append(of, "-json")...)
+			assert.Equal(t, status, tt.status, out+errs)
+			note := "the model covers kubelets from v1.28.0 to v1.38.0-beta.0, and " + tt.version + " is judged as " + tt.as
+			assert.Equal(t, strings.Contains(errs, "judge: warning: "+note), tt.as != "", errs)
+			var v struct{ Reason string }
+			assert.NilError(t, json.Unmarshal([]byte(out), &v))
+			assert.Equal(t, strings.Contains(v.Reason, note), tt.as != "", out)
+		}
+	}
+}
+
+// logged returns the lines of a file as the entries of a trace.
+func logged(t *testing.T, path string) (out []trace.Entry) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	for l := range strings.Lines(string(b)) {
+		l = strings.TrimSuffix(l, "\n")
+		out = append(out, trace.Entry{Log: &l})
+	}
+	return out
+}
+
+// TestBroken: the line that cannot be read is shown, where it is known.
+func TestBroken(t *testing.T) {
+	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	header := trace.Header{Case: startup, Kubelet: "v1.37.2"}
+	for name, args := range map[string][]string{
+		"a log":                  {"-kubernetes", "v1.37.2", "-pod", pod, "-log", write(t, "message", log(ordered[:2]...)+"hello\n")},
+		"a log, for its case":    {"-kubernetes", "v1.37.2", "-case", startup, "-log", write(t, "message", log(ordered[:2]...)+"hello\n")},
+		"a file that is neither": {"-trace", write(t, "trace.jsonl", "hello\n")},
+		"a line of a trace":      {"-pod", pod, "-trace", save(t, header, append(lines(ordered[:2]...), trace.Entry{Log: new("hello")})...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, out, _ := call(t, "", args...)
+			assert.Equal(t, status, exitUsage, out)
+			assert.Check(t, is.Contains(out, "hello   <- cannot be read"))
+			assert.Check(t, !strings.Contains(out, "not allowed here"), out)
+		})
+	}
+	status, out, _ := call(t, "hello\n", "-trace", "-")
+	assert.Equal(t, status, exitUsage)
+	assert.Check(t, is.Contains(out, "  at       line 1\n"))
+	assert.Check(t, !strings.Contains(out, "seen"), out)
+}

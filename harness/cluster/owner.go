@@ -19,7 +19,7 @@ type Owner struct {
 	// Machine stands for the machine and PID namespace, Boot for the time since its last boot.
 	Machine, Boot string
 	PID           int
-	// Start is the time at which the process started, in clock ticks since boot.
+	// Start is the time at which the process started: on Linux in clock ticks since boot, on macOS in microseconds since 1970.
 	Start uint64
 }
 
@@ -43,7 +43,7 @@ func Self() (Owner, error) {
 	if o.Start, _, err = processStart(o.PID); err != nil {
 		return Owner{}, fmt.Errorf("identifying this process: %w", err)
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := bootID()
 	if err != nil {
 		return Owner{}, fmt.Errorf("identifying this boot of the machine: %w", err)
 	}
@@ -52,7 +52,7 @@ func Self() (Owner, error) {
 	name, _ := os.Hostname()
 	namespace, _ := os.Readlink("/proc/self/ns/pid")
 	o.Machine = digest(5, string(machine), name, namespace)
-	o.Boot = digest(5, string(boot))
+	o.Boot = digest(5, boot)
 	return o, nil
 }
 
@@ -109,25 +109,6 @@ func (o Owner) Liveness(self Owner) Liveness {
 	return Alive
 }
 
-// processStart returns when a process started, in clock ticks since boot, and whether it has ended and only waits to be reaped.
-func processStart(pid int) (ticks uint64, zombie bool, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, false, fmt.Errorf("reading the state of process %d: %w", pid, err)
-	}
-	// The second field is the command in parentheses and may hold anything, so count behind the last of them.
-	i := strings.LastIndexByte(string(b), ')')
-	f := strings.Fields(string(b[i+1:]))
-	if i < 0 || len(f) < 20 {
-		return 0, false, fmt.Errorf("the state of process %d has an unknown form", pid)
-	}
-	ticks, err = strconv.ParseUint(f[19], 10, 64)
-	if err != nil {
-		return 0, false, fmt.Errorf("the start of process %d: %w", pid, err)
-	}
-	return ticks, f[0] == "Z" || f[0] == "X", nil
-}
-
 // Labels that podorder puts on what it makes in a cluster: namespaces and nodes.
 const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
@@ -136,8 +117,10 @@ const (
 	LabelStarted   = "podorder.dev/started"
 	LabelCase      = "podorder.dev/case"
 	// LabelSpare marks a node that is kept for cases which disturb it.
-	LabelSpare  = "podorder.dev/spare"
-	labelConfig = "podorder.dev/config"
+	LabelSpare = "podorder.dev/spare"
+	// LabelKubelet tells which kubelet a node has, where a cluster has several of one version.
+	LabelKubelet = "podorder.dev/kubelet"
+	labelConfig  = "podorder.dev/config"
 )
 
 // Labels returns the labels of what the owner made at a time.

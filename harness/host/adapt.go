@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
-	"golang.org/x/sys/unix"
 )
 
 // mostFiles is the limit of open files that Podman gives by default where nothing limits it.
@@ -15,7 +14,7 @@ const mostFiles = 1 << 20
 // CONTAINERS_CONF replaces the system's, so it is made only where Podman could not run a kind node without it.
 func containersConf(f facts, haveRunc bool) string {
 	var b strings.Builder
-	if !f.can(unix.CAP_SYS_RESOURCE) {
+	if !f.can(capSysResource) {
 		// Podman gives containers of root more than a million open files and processes; raising a hard limit takes the missing
 		// capability. It also starts containers with no more processes than there are process numbers.
 		fmt.Fprintf(&b, "[containers]\ndefault_ulimits = [\"nofile=%[1]d:%[1]d\", \"nproc=%[2]d:%[2]d\"]\n",
@@ -44,7 +43,7 @@ func kubeadmPatches(f facts, version string) []string {
 // containerdPatches are the containerdConfigPatches that a kind node needs on this machine.
 func containerdPatches(f facts) []string {
 	var patches []string
-	if !f.can(unix.CAP_SYS_RESOURCE) {
+	if !f.can(capSysResource) {
 		patches = append(patches, "[plugins.\"io.containerd.grpc.v1.cri\"]\n  restrict_oom_score_adj = true\n")
 	}
 	if f.cgroup == 1 {

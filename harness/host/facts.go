@@ -17,6 +17,12 @@ import (
 // unlimited stands for a resource limit that is not set.
 const unlimited = math.MaxUint64
 
+// Capabilities, by their numbers (linux/capability.h): other systems have no names for them.
+const (
+	capSysAdmin    = 21
+	capSysResource = 24
+)
+
 // facts is what the machine offers, as read from /proc, /sys and /etc before any container runtime is asked.
 type facts struct {
 	uid       int

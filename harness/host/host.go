@@ -310,7 +310,7 @@ func (h *Host) adaptations() []string {
 	if h.private != "" {
 		all = append(all, "Podman gets a private containers.conf (no raised limits without CAP_SYS_RESOURCE; runc on cgroup v1)")
 	}
-	if !h.facts.can(unix.CAP_SYS_RESOURCE) {
+	if !h.facts.can(capSysResource) {
 		all = append(all, "containerd in the nodes keeps OOM scores as they are (no CAP_SYS_RESOURCE)")
 	}
 	if h.facts.cgroup == 1 {

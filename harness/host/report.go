@@ -3,8 +3,6 @@ package host
 import (
 	"fmt"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // What a cluster of one control plane and two workers, and the building of a node image, are known to need. The first is a rule of thumb for
@@ -48,7 +46,7 @@ func reportLines(f facts, disk uint64, storage string) []line {
 }
 
 func adminNote(f facts) string {
-	if !f.can(unix.CAP_SYS_ADMIN) {
+	if !f.can(capSysAdmin) {
 		return "without CAP_SYS_ADMIN no kind node can run here"
 	}
 	return ""

@@ -18,6 +18,8 @@ type Worker struct {
 	Kubelet string
 	// Spare keeps the node for the cases that disturb whatever else is on theirs: it gets the label LabelSpare.
 	Spare bool
+	// Kind, unless empty, is the value of LabelKubelet of the node: it tells kubelets of one version apart.
+	Kind string
 }
 
 // kubeletPath is where a kind node has its kubelet.
@@ -39,6 +41,9 @@ func Config(rt Runtime, o Options) *v1alpha4.Cluster {
 		if w.Spare {
 			n.Labels = map[string]string{LabelSpare: "true"}
 		}
+		if w.Kind != "" {
+			n.Labels = map[string]string{LabelKubelet: w.Kind}
+		}
 		c.Nodes = append(c.Nodes, n)
 	}
 	if o.Schedulable && len(o.Workers) > 0 {
@@ -48,9 +53,13 @@ func Config(rt Runtime, o Options) *v1alpha4.Cluster {
 	// One KubeletConfiguration serves all nodes of a cluster, so the control plane's version decides; kubelets ignore what they do not know.
 	c.KubeadmConfigPatches = append(c.KubeadmConfigPatches, rt.KubeadmPatches(o.Version)...)
 	c.ContainerdConfigPatches = append(c.ContainerdConfigPatches, rt.ContainerdPatches()...)
+	c.FeatureGates = maps.Clone(o.FeatureGates)
 	if len(o.ControlPlaneGates) > 0 {
 		// kind gives feature gates to every component of the cluster. A kubelet does not start with one that it does not know.
-		c.FeatureGates = o.ControlPlaneGates
+		if c.FeatureGates == nil {
+			c.FeatureGates = map[string]bool{}
+		}
+		maps.Copy(c.FeatureGates, o.ControlPlaneGates)
 		patch := "kind: KubeletConfiguration\nfeatureGates:\n"
 		for _, gate := range slices.Sorted(maps.Keys(o.ControlPlaneGates)) {
 			patch += "  " + gate + ": null\n"

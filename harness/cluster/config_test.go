@@ -20,7 +20,8 @@ func TestConfig(t *testing.T) {
 		},
 		"kubelets": {
 			Image: "podorder/node:v1.37.2", Version: "v1.37.2", Schedulable: true,
-			Workers:           []Worker{{Kubelet: "/cache/v1.28.5/kubelet"}, {Spare: true}},
+			Workers:           []Worker{{Kubelet: "/cache/v1.28.5/kubelet", Kind: "1"}, {Spare: true}},
+			FeatureGates:      map[string]bool{"ContainerStopSignals": true},
 			ControlPlaneGates: map[string]bool{"GenericWorkload": true},
 		},
 	} {

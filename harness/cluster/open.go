@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 )
@@ -26,32 +27,51 @@ func Open(ctx context.Context, kubeconfig, context string) (*Cluster, error) {
 	return open(ctx, kubeconfig, context, openPatience)
 }
 
-func open(ctx context.Context, kubeconfig, contextName string, patience time.Duration) (*Cluster, error) {
+// KubeconfigError says why a cluster cannot be looked for: the kubeconfig cannot be read, or it has no such context.
+type KubeconfigError struct{ Err error }
+
+func (e *KubeconfigError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *KubeconfigError) Unwrap() error { return e.Err }
+
+// configOf returns the name of a context, and the configuration of a client for its cluster. An error is a *KubeconfigError.
+func configOf(kubeconfig, contextName string) (name string, cfg *rest.Config, shown string, err error) {
+	fail := func(format string, args ...any) (string, *rest.Config, string, error) {
+		return "", nil, "", &KubeconfigError{fmt.Errorf(format, args...)}
+	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	shown := strings.Join(rules.Precedence, ", ")
+	shown = strings.Join(rules.Precedence, ", ")
 	if kubeconfig != "" {
 		rules, shown = &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}, kubeconfig
 		if _, err := os.Stat(kubeconfig); err != nil { // so that a missing file is not taken for an empty one
-			return nil, fmt.Errorf("kubeconfig %s cannot be read: %w", kubeconfig, err)
+			return fail("kubeconfig %s cannot be read: %w", kubeconfig, err)
 		}
 	}
 	raw, err := rules.Load()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s cannot be read: %w", shown, err)
+		return fail("kubeconfig %s cannot be read: %w", shown, err)
 	}
-	name := contextName
+	name = contextName
 	if name == "" {
 		name = raw.CurrentContext
 	}
 	if name == "" {
-		return nil, fmt.Errorf("kubeconfig %s has no current context; name one of: %s", shown, contexts(raw))
+		return fail("kubeconfig %s has no current context; name one of: %s", shown, contexts(raw))
 	}
 	if _, ok := raw.Contexts[name]; !ok {
-		return nil, fmt.Errorf("kubeconfig %s has no context %q; it has: %s", shown, name, contexts(raw))
+		return fail("kubeconfig %s has no context %q; it has: %s", shown, name, contexts(raw))
 	}
-	cfg, err := clientcmd.NewNonInteractiveClientConfig(*raw, name, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
+	if cfg, err = clientcmd.NewNonInteractiveClientConfig(*raw, name, &clientcmd.ConfigOverrides{}, rules).ClientConfig(); err != nil {
+		return fail("context %q of kubeconfig %s is not usable: %w", name, shown, err)
+	}
+	return name, cfg, shown, nil
+}
+
+func open(ctx context.Context, kubeconfig, contextName string, patience time.Duration) (*Cluster, error) {
+	name, cfg, shown, err := configOf(kubeconfig, contextName)
 	if err != nil {
-		return nil, fmt.Errorf("context %q of kubeconfig %s is not usable: %w", name, shown, err)
+		return nil, err
 	}
 	tune(cfg)
 	client, err := kubernetes.NewForConfig(cfg)

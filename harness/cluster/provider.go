@@ -42,6 +42,8 @@ type Options struct {
 	Workers []Worker
 	// Schedulable lets the control plane run Pods also where there are workers.
 	Schedulable bool
+	// FeatureGates are those of every component, the kubelets among them.
+	FeatureGates map[string]bool
 	// ControlPlaneGates are feature gates of every component but the kubelets, which may be older.
 	ControlPlaneGates map[string]bool
 	RuntimeConfig     map[string]string

@@ -746,8 +746,11 @@ const (
 	labelRecipe  = "podorder.recipe"
 )
 
+// baseRepository has the base images, each for as long as its node image is made.
+const baseRepository = "localhost/podorder/node-base"
+
 func baseRef(version string) string {
-	return "localhost/podorder/node-base:" + version + "-" + recipe()
+	return baseRepository + ":" + version + "-" + recipe()
 }
 
 // nodeFiles is everything in the node's file system beside the Debian packages.

@@ -42,7 +42,7 @@ func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the cache: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := lockFile(dir)
 	if err != nil {
 		return nil, fmt.Errorf("lock the cache: %w", err)
 	}
@@ -51,7 +51,7 @@ func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
 		return nil, fmt.Errorf("lock the cache %s: %w", dir, err)
 	}
 	s := &store{dir: dir, lock: f}
-	left, err := filepath.Glob(filepath.Join(dir, "tmp-*"))
+	left, err := leftPieces(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +61,11 @@ func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
 		}
 	}
 	return s, nil
+}
+
+// lockFile opens the file whose lock stands for the store in a folder.
+func lockFile(dir string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 }
 
 // flock takes an exclusive lock; the kernel gives it back when the process ends, however it ends.

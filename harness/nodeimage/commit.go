@@ -48,12 +48,18 @@ func removeImage(ctx context.Context, h *host.Host, ref string) error {
 	return nil
 }
 
+// labelBuild marks the container in which a node image is made.
+const labelBuild = "podorder.build"
+
+// buildLabel is the label of the containers of one builder, which is known by the folder of its store.
+func buildLabel(owner string) string { return labelBuild + "=" + keyOf(owner) }
+
 // commit imports the archive of images into containerd in a container of the base image, and commits that container as ref. owner tells this
 // builder's containers from those of others: what a killed build left is removed, what another builds is not.
 func commit(ctx context.Context, h *host.Host, images, ref, version, owner string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, commitPatience)
 	defer cancel()
-	label := "podorder.build=" + keyOf(owner)
+	label := buildLabel(owner)
 	if left, err := runtimeCommand(ctx, h, "ps", "-aq", "--filter", "label="+label); err == nil && left != "" {
 		if _, err := runtimeCommand(ctx, h, append([]string{"rm", "-f", "-v"}, strings.Fields(left)...)...); err != nil {
 			return fmt.Errorf("remove the container of an interrupted build: %w", err)

@@ -31,7 +31,7 @@ type Options struct {
 // Ensure makes sure that the runtime has a node image of this Kubernetes version: one that it has, else the published one that kind's
 // release notes pin, else one that is built here. A version that cannot be had is an *[UnavailableError], which names the nearest ones.
 func Ensure(ctx context.Context, h *host.Host, version string, o Options) (Image, error) {
-	if err := checkVersion(version); err != nil {
+	if err := CheckVersion(version); err != nil {
 		return Image{}, err
 	}
 	say := o.Progress
@@ -68,6 +68,56 @@ func Ensure(ctx context.Context, h *host.Host, version string, o Options) (Image
 		return Image{}, err
 	}
 	return Image{Ref: ref, Version: version, Source: "built"}, nil
+}
+
+// Effort is what has to be done for a node image or a kubelet.
+type Effort uint8
+
+// The efforts, the least first.
+const (
+	Nothing    Effort = iota // it is there
+	PullOrMake               // it is pulled, and built where no registry has it
+	Make                     // it is built from its modules
+)
+
+// EffortFor says what [Ensure] would have to do for the image of a version.
+func EffortFor(ctx context.Context, h *host.Host, version string) (Effort, error) {
+	published, isPinned := pinned(version)
+	candidates := []string{localRef(version)}
+	if isPinned {
+		candidates = append(candidates, published)
+	}
+	for _, ref := range candidates {
+		if have, err := present(ctx, h, ref); err != nil || have {
+			return Nothing, err
+		}
+	}
+	if isPinned {
+		return PullOrMake, nil
+	}
+	return Make, nil
+}
+
+// KubeletEffort says what [Kubelet] would have to do for a version.
+func KubeletEffort(ctx context.Context, version string, o Options) (Effort, error) {
+	if err := CheckKubelet(version); err != nil {
+		return Nothing, err
+	}
+	dir, err := storeFolder(o.CacheDir)
+	if err != nil {
+		return Nothing, err
+	}
+	b := newKubeletBuilder(version, &store{dir: dir}, func(string, ...any) {})
+	if !b.store.has(moduleName(version), moduleKey) {
+		return Make, nil
+	}
+	if err := b.stepModule(ctx, version); err != nil {
+		return Nothing, err
+	}
+	if b.builtKubelet() != "" {
+		return Nothing, nil
+	}
+	return Make, nil
 }
 
 // Named makes sure that the runtime has the image that the user names, pulling it if need be, and reads its Kubernetes version from it. An

@@ -21,7 +21,7 @@ const kubeletSteps = 2
 // images do. A kubelet needs nothing of the machine but Go. Who wants several asks for one after the other: each finds in the compiler's cache what the
 // ones before it have in common with it. The path holds until the recipe changes. A version that cannot be had is an *[UnavailableError].
 func Kubelet(ctx context.Context, version string, o Options) (string, error) {
-	if err := checkKubelet(version); err != nil {
+	if err := CheckKubelet(version); err != nil {
 		return "", err
 	}
 	say := o.Progress

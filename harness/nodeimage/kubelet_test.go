@@ -13,14 +13,14 @@ import (
 
 func TestCheckKubelet(t *testing.T) {
 	for _, v := range []string{"v1.28.5", Default, "v1.38.0-beta.0"} {
-		assert.NilError(t, checkKubelet(v))
+		assert.NilError(t, CheckKubelet(v))
 	}
 	for v, want := range map[string]string{
 		"1.37.2":  "exact release",
 		"v1.27.9": "older than v1.28.0",
 		"v1.39.0": "the newest minor that can be built is v1.38",
 	} {
-		assert.ErrorContains(t, checkKubelet(v), want)
+		assert.ErrorContains(t, CheckKubelet(v), want)
 	}
 }
 

@@ -35,7 +35,7 @@ type downloaded struct{ Path, Version, Dir, GoMod, Error string }
 // download fetches modules into the module cache. A module that cannot be had has its Error set; the error returned is about everything else.
 func download(ctx context.Context, env []string, modules ...string) ([]downloaded, error) {
 	// Outside any module, so that no go.mod of the user has a say.
-	dir, err := os.MkdirTemp("", "podorder-mod-")
+	dir, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "podorder-mod-")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
@@ -60,7 +60,7 @@ func download(ctx context.Context, env []string, modules ...string) ([]downloade
 
 // served lists the versions of a module that the module proxy admits to.
 func served(ctx context.Context, module string) ([]string, error) {
-	dir, err := os.MkdirTemp("", "podorder-mod-")
+	dir, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "podorder-mod-")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
@@ -93,7 +93,7 @@ func (e *UnavailableError) Error() string {
 
 // unavailable is the error for a version that cannot be had, where the module proxy has the versions in served.
 func unavailable(version, why string, served []string) *UnavailableError {
-	all := slices.DeleteFunc(slices.Clone(served), func(v string) bool { return checkVersion(v) != nil })
+	all := slices.DeleteFunc(slices.Clone(served), func(v string) bool { return CheckVersion(v) != nil })
 	for v := range digests {
 		if !slices.Contains(all, v) {
 			all = append(all, v)

@@ -31,7 +31,7 @@ func TestDigestsBelongToKindRelease(t *testing.T) {
 
 func TestPinned(t *testing.T) {
 	for version, digest := range digests {
-		assert.NilError(t, checkVersion(version))
+		assert.NilError(t, CheckVersion(version))
 		assert.Assert(t, strings.HasPrefix(digest, "sha256:") && len(digest) == len("sha256:")+64, "%s: %s", version, digest)
 	}
 	ref, ok := pinned("v1.37.0")
@@ -43,7 +43,7 @@ func TestPinned(t *testing.T) {
 
 func TestCheckVersion(t *testing.T) {
 	for _, v := range []string{Default, "v1.28.0", "v1.37.0-beta.0"} {
-		assert.NilError(t, checkVersion(v))
+		assert.NilError(t, CheckVersion(v))
 	}
 	for v, want := range map[string]string{
 		"":        "exact release",
@@ -53,7 +53,7 @@ func TestCheckVersion(t *testing.T) {
 		"v1.27.9": "older than v1.28.0",
 		"v1.38.0": "not covered yet",
 	} {
-		assert.ErrorContains(t, checkVersion(v), want)
+		assert.ErrorContains(t, CheckVersion(v), want)
 	}
 }
 

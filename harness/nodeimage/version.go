@@ -18,13 +18,13 @@ const (
 	newestKubelet = 38
 )
 
-// checkVersion refuses what is not one exact release that node images are provided for.
-func checkVersion(version string) error {
+// CheckVersion refuses what is not one exact release that node images are provided for.
+func CheckVersion(version string) error {
 	return checkRange(version, newest, "others take a node image of your own")
 }
 
-// checkKubelet refuses what is not one exact release that kubelets are provided for.
-func checkKubelet(version string) error {
+// CheckKubelet refuses what is not one exact release that kubelets are provided for.
+func CheckKubelet(version string) error {
 	return checkRange(version, newestKubelet, "no kubelet of a later one was tried")
 }
 
@@ -46,7 +46,7 @@ func minorOf(version string) int {
 	_, minor, _ := strings.Cut(semver.MajorMinor(version), ".")
 	n, err := strconv.Atoi(minor)
 	if err != nil {
-		return 0 // an invalid version; checkVersion has refused it
+		return 0 // an invalid version; CheckVersion has refused it
 	}
 	return n
 }

@@ -17,8 +17,7 @@ import (
 type Options struct {
 	// Timeout is that of "go test", counted from New; zero for none.
 	Timeout time.Duration
-	// Margin is how long before the deadline the run is ended, so that there is time to clean up. If zero it is a tenth of Timeout, at least 5 s and
-	// at most a minute.
+	// Margin is how long before the deadline the run is ended, so that there is time to clean up. If zero it is what the function Margin says.
 	Margin time.Duration
 	// Grace is how long an interrupted run may take to call End; 15 s if zero, and never more than half of Margin before a deadline.
 	Grace time.Duration
@@ -58,10 +57,15 @@ type Interrupted struct {
 
 func (e *Interrupted) Error() string { return "interrupted: " + e.Why }
 
+// Margin is what a run with such a time-out keeps of it to clean up: a tenth, at least 5 s and at most a minute.
+func Margin(timeout time.Duration) time.Duration {
+	return min(max(timeout/10, 5*time.Second), time.Minute)
+}
+
 // New begins to watch. There should be one Shutdown in a process.
 func New(ctx context.Context, o Options) *Shutdown {
 	if o.Margin == 0 {
-		o.Margin = min(max(o.Timeout/10, 5*time.Second), time.Minute)
+		o.Margin = Margin(o.Timeout)
 	}
 	if o.Grace == 0 {
 		o.Grace = 15 * time.Second

@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A temporary folder goes with its process, and no other does.
+func TestSweepScratch(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	mine, err := Scratch("suites")
+	assert.NilError(t, err)
+	self, err := Self()
+	assert.NilError(t, err)
+
+	child := exec.Command("sleep", "1000")
+	assert.NilError(t, child.Start())
+	start, _, err := processStart(child.Process.Pid)
+	assert.NilError(t, err)
+	of := func(o Owner) string {
+		dir := filepath.Join(os.TempDir(), "podorder-suites-"+o.String()+"-123")
+		assert.NilError(t, os.MkdirAll(filepath.Join(dir, "go-build1"), 0o755))
+		return dir
+	}
+	running := of(Owner{Machine: self.Machine, Boot: self.Boot, PID: child.Process.Pid, Start: start})
+	// The number of the process is used again, by another.
+	again := of(Owner{Machine: self.Machine, Boot: self.Boot, PID: child.Process.Pid, Start: start - 1})
+	elsewhere := of(Owner{Machine: "00000", Boot: self.Boot, PID: child.Process.Pid, Start: start - 1})
+	other := filepath.Join(os.TempDir(), "podorder-suites-1-2-3-4-5")
+	assert.NilError(t, os.Mkdir(other, 0o755))
+
+	sweep := func(o SweepOptions, want ...string) {
+		t.Helper()
+		got, err := SweepScratch(o)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, got, append([]string(nil), want...))
+	}
+	var said []string
+	sweep(SweepOptions{DryRun: true, Progress: func(f string, _ ...any) { said = append(said, f) }}, again)
+	assert.Assert(t, strings.HasPrefix(said[0], "leaving folder"))
+	_, err = os.Stat(again)
+	assert.NilError(t, err)
+	sweep(SweepOptions{}, again)
+	assert.NilError(t, child.Process.Kill())
+	_ = child.Wait()
+	sweep(SweepOptions{}, running)
+	sweep(SweepOptions{})
+	for _, dir := range []string{mine, elsewhere, other} {
+		_, err := os.Stat(dir)
+		assert.NilError(t, err, "it was not to be removed")
+	}
+}

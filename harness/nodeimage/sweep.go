@@ -1,0 +1,91 @@
+package nodeimage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podorder/podorder/harness/host"
+)
+
+// Sweep removes what a killed build left: half-made pieces in the cache, and with a runtime, which may be nil, the container and the base image of a
+// node image. It returns what it removed, in words; with dry it only tells. While a build is under way it leaves everything alone.
+func Sweep(ctx context.Context, h *host.Host, o Options, dry bool) (removed []string, err error) {
+	dir, err := storeFolder(o.CacheDir)
+	if err != nil {
+		return nil, fmt.Errorf("sweep the cache: %w", err)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil // nothing was ever built
+	}
+	f, err := lockFile(dir)
+	if err != nil {
+		return nil, fmt.Errorf("sweep the cache: %w", err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		if o.Progress != nil {
+			o.Progress("leaving the cache %s: a build is under way", dir)
+		}
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("sweep the cache: %w", err)
+	}
+	left, err := leftPieces(dir)
+	if err != nil {
+		return nil, fmt.Errorf("sweep the cache: %w", err)
+	}
+	var errs []error
+	take := func(what string, remove func() error) {
+		if !dry {
+			if err := remove(); err != nil {
+				errs = append(errs, fmt.Errorf("sweep: remove %s: %w", what, err))
+				return
+			}
+		}
+		removed = append(removed, what)
+	}
+	for _, piece := range left {
+		take("folder "+piece, func() error { return os.RemoveAll(piece) })
+	}
+	if h == nil {
+		return removed, errors.Join(errs...)
+	}
+	containers, err := runtimeCommand(ctx, h, "ps", "-a", "--filter", "label="+buildLabel(dir), "--format", "{{.Names}}")
+	if err != nil {
+		return removed, errors.Join(append(errs, fmt.Errorf("sweep: list the containers of builds: %w", err))...)
+	}
+	for _, name := range strings.Fields(containers) {
+		take("container "+name, func() error {
+			_, err := runtimeCommand(ctx, h, "rm", "-f", "-v", name)
+			return err
+		})
+	}
+	// Another user of the runtime may build as well, with a cache of its own.
+	others, err := runtimeCommand(ctx, h, "ps", "-a", "--filter", "label="+labelBuild, "--format", "{{.Names}}")
+	if err != nil || slices.ContainsFunc(strings.Fields(others), func(name string) bool { return !slices.Contains(strings.Fields(containers), name) }) {
+		return removed, errors.Join(append(errs, err)...)
+	}
+	images, err := runtimeCommand(ctx, h, "images", "--format", "{{.Repository}}:{{.Tag}}")
+	if err != nil {
+		return removed, errors.Join(append(errs, fmt.Errorf("sweep: list images: %w", err))...)
+	}
+	for _, ref := range strings.Fields(images) {
+		if strings.HasPrefix(ref, baseRepository+":") {
+			take("image "+ref, func() error {
+				_, err := runtimeCommand(ctx, h, "rmi", ref)
+				return err
+			})
+		}
+	}
+	return removed, errors.Join(errs...)
+}
+
+// leftPieces are the folders in which an interrupted build was making pieces.
+func leftPieces(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "tmp-*")) }

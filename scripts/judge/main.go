@@ -260,14 +260,9 @@ func (in *input) fromTrace(o options) error {
 	// has what no trace holds.
 	admitted := in.trace.Admitted()
 	if o.caseID == "" {
-		cases, err := fixtures.All()
-		if err != nil {
-			return fmt.Errorf("reading the bundled cases: %w", err)
-		}
-		if slices.ContainsFunc(cases, func(c fixtures.Case) bool { return c.ID == h.Case }) {
-			if err := in.fromCase(h.Case); err != nil {
-				return err
-			}
+		// A trace may be of a case that is no more.
+		if err := in.fromCase(h.Case); err != nil && !errors.Is(err, errNoCase) {
+			return err
 		}
 	}
 	switch {
@@ -281,6 +276,9 @@ func (in *input) fromTrace(o options) error {
 	return nil
 }
 
+var errNoCase = errors.New("there is no case")
+
+// fromCase takes the Pod and the witnesses of a bundled case.
 func (in *input) fromCase(id string) error {
 	cases, err := fixtures.All()
 	if err != nil {
@@ -288,7 +286,7 @@ func (in *input) fromCase(id string) error {
 	}
 	i := slices.IndexFunc(cases, func(c fixtures.Case) bool { return c.ID == id })
 	if i < 0 {
-		return fmt.Errorf("-case: there is no case %q; the cases are %s", id, ids(cases))
+		return fmt.Errorf("-case: %w %q; the cases are %s", errNoCase, id, ids(cases))
 	}
 	if in.pod, err = reference.ParsePod(cases[i].Manifest); err != nil {
 		return fmt.Errorf("case %s: %w", id, err)

@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -31,6 +32,10 @@ func main() {
 		fmt.Fprintf(os.Stderr, "node-image takes flags only, but was given %q\n", flag.Args())
 		os.Exit(2)
 	}
+	if err := check(*version, *kubelets); err != nil {
+		fmt.Fprintln(os.Stderr, "node-image:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	var err error
@@ -41,8 +46,25 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "node-image:", err)
+		var none *nodeimage.UnavailableError
+		if errors.As(err, &none) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
+}
+
+// check reports a version that there is no image or no kubelet of.
+func check(version, kubelets string) error {
+	if kubelets == "" {
+		return nodeimage.CheckVersion(version)
+	}
+	for v := range strings.SplitSeq(kubelets, ",") {
+		if err := nodeimage.CheckKubelet(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -65,8 +65,8 @@ update: ## write the allowed orders of the cases (fixtures/*/*/allowed.txt) anew
 	$(GO) test ./scripts/explain -count=1 -update
 
 .PHONY: list
-list: ## list the cases
-	@$(GO) test -C suites -count=1 $(if $(CASES),-cases='$(CASES)') -args -list
+list: ## list the cases that a run would run (KUBERNETES, CASES, FLAGS)
+	@$(GO) test -C suites -count=1 $(if $(KUBERNETES),-kubernetes=$(KUBERNETES)) $(if $(CASES),-cases='$(CASES)') $(FLAGS) -args -list
 
 .PHONY: upstream
 upstream: ## compare the table of upstream tests with the sources of Kubernetes (KUBERNETES)

@@ -12,16 +12,32 @@ type Column struct {
 	Results []Result `json:"claims"`
 }
 
+// Seen returns the columns with those claims alone that at least one of the kubelets
+// had something to show of.
+func Seen(columns []Column) []Column {
+	out := make([]Column, len(columns))
+	for n, col := range columns {
+		out[n].Kubelet = col.Kubelet
+		for i, r := range col.Results {
+			if slices.ContainsFunc(columns, func(c Column) bool { return c.Results[i].Finding != NotSeen }) {
+				out[n].Results = append(out[n].Results, r)
+			}
+		}
+	}
+	return out
+}
+
 // Table returns the findings as text: one line for each claim, one column for
 // each kubelet.
 func Table(columns []Column) string {
 	rows := [][]string{{"claim"}}
-	for _, c := range claims {
-		rows = append(rows, []string{"(" + c.ID + ")"})
-	}
-	for _, col := range columns {
+	var says []string
+	for n, col := range columns {
 		rows[0] = append(rows[0], col.Kubelet)
 		for i, r := range col.Results {
+			if n == 0 {
+				rows, says = append(rows, []string{"(" + r.Claim + ")"}), append(says, r.Says)
+			}
 			rows[i+1] = append(rows[i+1], r.Finding.String())
 		}
 	}
@@ -38,20 +54,23 @@ func Table(columns []Column) string {
 			fmt.Fprintf(&line, "%-*s  ", width[i], cell)
 		}
 		if n > 0 {
-			line.WriteString(claims[n-1].Says)
+			line.WriteString(says[n-1])
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
 }
 
-// Text returns the table, and behind it each claim with the lines that show what
+// Text returns the table, and after it each claim with the lines that show what
 // became of it. Kubelets with the same finding share the lines of the first.
 func Text(columns []Column) string {
+	if len(columns) == 0 {
+		return ""
+	}
 	var b strings.Builder
 	b.WriteString(Table(columns))
-	for i, c := range claims {
-		fmt.Fprintf(&b, "\n(%s) %s\n", c.ID, c.Says)
+	for i, c := range columns[0].Results {
+		fmt.Fprintf(&b, "\n(%s) %s\n", c.Claim, c.Says)
 		for _, f := range []Finding{NotHeld, Held, NotSeen} {
 			var same []string
 			var shown Result

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,9 @@ image|images|pull|inspect|manifest) echo "no such image" >&2; exit 1 ;;
 esac
 `
 
+// later is a case that is for later kubelets than v1.28.5.
+const later = "restart/all-containers"
+
 // hangPatience is how long the command of a test may take: patience, so that a
 // command that waits for a cluster forever fails the test and not the run.
 const hangPatience = 2 * time.Minute
@@ -45,22 +49,41 @@ func TestCommand(t *testing.T) {
 	silent := kubeconfig(t, dir, closedPort(t))
 
 	tests := []struct {
-		name string
-		args []string
-		want []string
+		name   string
+		args   []string
+		status int
+		want   []string
 	}{
-		{"an unknown case", []string{"-cases", "hooks/none"}, []string{"hooks/none", "hooks/", "-list"}},
-		{"a pattern that is none", []string{"-cases", "("}, []string{"-cases"}},
-		{"a version that is none", []string{"-kubernetes", "newest"}, []string{"-kubernetes", `"newest"`}},
-		{"a kubelet that is none", []string{"-kubelets", "v1.37.2,newest"}, []string{"-kubelets", `"newest"`}},
-		{"a missing kubeconfig", []string{"-kubeconfig", missing}, []string{missing, "no such file"}},
-		{"a kubeconfig that is none", []string{"-kubeconfig", garbled}, []string{garbled}},
-		{"a context that is not there", []string{"-kubeconfig", silent, "-context", "other"}, []string{silent, `"other"`, "test"}},
-		{"a cluster that does not answer", []string{"-kubeconfig", silent}, []string{`"test"`, "does not answer", "127.0.0.1"}},
-		{"a version that cannot be had", []string{"-kubernetes", "v1.99.0"}, []string{"v1.99.0"}},
-		{"a cluster that exists and an image for one that does not", []string{"-kubeconfig", silent, "-node-image", "x"}, []string{"-node-image", "-kubeconfig"}},
-		{"an argument", []string{"somewhere"}, []string{`"somewhere"`, "-args"}},
-		{"an unknown flag", []string{"-kubernets", "v1.37.2"}, []string{"-kubernets"}},
+		{"an unknown case", []string{"-cases", "hooks/none"}, exitUsage, []string{"hooks/none", "hooks/", "-list"}},
+		{"a pattern that is none", []string{"-cases", "("}, exitUsage, []string{"-cases"}},
+		{"a version that is none", []string{"-kubernetes", "newest"}, exitUsage, []string{"-kubernetes", `"newest"`}},
+		{"a kubelet that is none", []string{"-kubelets", "v1.37.2,newest"}, exitUsage, []string{"-kubelets", `"newest"`}},
+		{"a kubelet that is not built", []string{"-kubelets", "v1.99.0"}, exitUsage, []string{"-kubelets", "v1.99.0"}},
+		{"a missing kubeconfig", []string{"-kubeconfig", missing}, exitUsage, []string{missing, "no such file"}},
+		{"a kubeconfig that is none", []string{"-kubeconfig", garbled}, exitUsage, []string{garbled}},
+		{"a context that is not there", []string{"-kubeconfig", silent, "-context", "other"}, exitUsage, []string{silent, `"other"`, "test"}},
+		{"a cluster that does not answer", []string{"-kubeconfig", silent}, exitFailed, []string{`"test"`, "does not answer", "127.0.0.1"}},
+		{"a list for a cluster that does not answer", []string{"-kubeconfig", silent, "-list"}, exitFailed, []string{`"test"`, "does not answer"}},
+		{"a version that cannot be had", []string{"-kubernetes", "v1.99.0"}, exitUsage, []string{"v1.99.0"}},
+		{"a cluster that exists and an image for one that does not", []string{"-kubeconfig", silent, "-node-image", "x"}, exitUsage, []string{"-node-image", "-kubeconfig"}},
+		{"an argument", []string{"somewhere"}, exitUsage, []string{`"somewhere"`, "-args"}},
+		{"an unknown flag", []string{"-kubernets", "v1.37.2"}, exitUsage, []string{"-kubernets"}},
+		{"a namespace", []string{"-namespace", "here"}, exitUsage, []string{"-namespace", "a namespace of its own", "-keep"}},
+		{"another parallel", []string{"-parallel"}, exitUsage, []string{"side by side", "-parallel=N"}},
+		{"an assessment", []string{"-assess=verdict"}, exitUsage, []string{"-assess", "-cases"}},
+		{"no assessment", []string{"-skip-assessment=verdict"}, exitUsage, []string{"-skip-assessment", "-skip-labels"}},
+		{"no clean-up", []string{"-disable-graceful-teardown"}, exitUsage, []string{"-keep"}},
+		{"a count", []string{"-test.count=2"}, exitUsage, []string{"-repeat=2"}},
+		{"numbers of CPUs", []string{"-test.cpu=1,2"}, exitUsage, []string{"-repeat"}},
+		{"a name that is no pattern", []string{"-feature=("}, exitUsage, []string{"-feature"}},
+		{"tests that are no pattern", []string{"-test.run=TestHooks/("}, exitUsage, []string{"-run"}},
+		{"labels that no case has", []string{"-labels=group=hook"}, exitUsage, []string{"no case is selected", "-labels"}},
+		{"tests that there are none of", []string{"-test.run=TestNone"}, exitUsage, []string{"no case is selected", "-run"}},
+		{"a case that is for other kubelets", []string{"-kubernetes=v1.28.5", "-cases=" + later}, exitUsage, []string{"v1.28.5", later}},
+		{"a gate that there is none of", []string{"-feature-gates=Nothing=true"}, exitUsage, []string{"-feature-gates", "ContainerStopSignals"}},
+		{"a gate that is no more", []string{"-feature-gates=SidecarContainers=true"}, exitUsage, []string{"-feature-gates", "v1.37.2"}},
+		{"no time at all", []string{"-test.timeout=6s"}, exitUsage, []string{"6 s", "-timeout=50m"}},
+		{"too little time for what has to be made", []string{"-test.timeout=90s", "-kubernetes=v1.30.6"}, exitUsage, []string{"90 s", "building the node image of v1.30.6", "-timeout=50m"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -77,12 +100,14 @@ func TestCommand(t *testing.T) {
 			assert.NilError(t, ctx.Err(), "%s%s", &stdout, &stderr)
 			var exit *exec.ExitError
 			assert.Assert(t, errors.As(err, &exit), "exit status 0:\n%s%s", &stdout, &stderr)
+			assert.Check(t, is.Equal(exit.ExitCode(), tt.status), "%s%s", &stdout, &stderr)
 			for _, want := range tt.want {
 				assert.Check(t, is.Contains(stderr.String(), want))
 			}
-			if tt.name != "an unknown flag" { // package flag words that one
-				assert.Check(t, is.Equal(strings.Count(stderr.String(), "podorder: "), 1), stderr.String())
-			}
+			// Package flag words what it finds itself.
+			own := strings.Count(stderr.String(), "podorder: ") == 1
+			flags := strings.HasSuffix(stderr.String(), "the flags: go test ./suites -args -h\n") && strings.Count(stderr.String(), "\n") == 2
+			assert.Check(t, own != flags, "not one error: %s", &stderr)
 			assert.Check(t, !strings.Contains(stderr.String()+stdout.String(), "goroutine "), "a stack is no explanation:\n%s%s", &stdout, &stderr)
 			// No temporary file stays.
 			left, err := os.ReadDir(tmp)
@@ -93,17 +118,53 @@ func TestCommand(t *testing.T) {
 		})
 	}
 
+	// What is listed is what a run with the same flags would run.
 	t.Run("list", func(t *testing.T) {
-		for _, flag := range []string{"-list", "-dry-run"} {
-			cmd := exec.CommandContext(t.Context(), binary, "-cases", "^hooks/", flag)
-			cmd.Dir = ".."
-			out, err := cmd.Output()
-			assert.NilError(t, err)
-			assert.Check(t, is.Contains(string(out), "hooks/poststart-blocks\n"))
-			assert.Check(t, is.Contains(string(out), "    rules    hooks/poststart-blocks-next"))
-			assert.Check(t, is.Contains(string(out), "MUST rules are named by a case\n"))
-			assert.Check(t, !strings.Contains(string(out), "article/"))
+		tests := []struct {
+			name     string
+			args     []string
+			has, not []string
+		}{
+			{"cases", []string{"-cases=^hooks/"}, []string{"hooks/poststart-blocks\n", "    rules    hooks/poststart-blocks-next", "MUST rules are named by a case\n"}, []string{"article/"}},
+			{"labels", []string{"-labels=group=hooks"}, []string{"hooks/poststart-blocks\n"}, []string{"article/", "probes/startup-gates\n"}},
+			{"labels left out", []string{"-skip-labels=group=hooks,long=true"}, []string{"probes/startup-gates\n"}, []string{"hooks/", "long=true"}},
+			{"a kubelet's label", []string{"-kubelets=v1.28.5,v1.37.2", "-labels=kubelet=v1.28.5", "-cases=^hooks/poststart-blocks$"}, []string{"runs on  v1.28.5\n", "\n1 case of "}, nil},
+			{"a name", []string{"-feature=^poststart-blocks$"}, []string{"hooks/poststart-blocks\n", "\n1 case of "}, nil},
+			{"a name left out", []string{"-cases=^hooks/", "-skip-features=^poststart-blocks$"}, []string{"hooks/"}, []string{"hooks/poststart-blocks\n"}},
+			{"a test", []string{"-test.run=TestHooks/^poststart-blocks$"}, []string{"hooks/poststart-blocks\n", "\n1 case of "}, nil},
+			{"a test left out", []string{"-test.skip=TestHooks", "-test.v"}, []string{"article/"}, []string{"hooks/poststart-blocks\n", "=== RUN"}},
+			{"a kubelet that it is not for", []string{"-kubernetes=v1.28.5"}, []string{"not for kubelet v1.28.5, and skipped there: "}, []string{"\n" + later + "\n"}},
 		}
+		for _, tt := range tests {
+			for _, flag := range []string{"-list", "-dry-run"} {
+				t.Run(tt.name+flag, func(t *testing.T) {
+					t.Parallel()
+					cmd := exec.CommandContext(t.Context(), binary, append(tt.args, flag)...)
+					cmd.Dir = ".."
+					out, err := cmd.CombinedOutput()
+					assert.NilError(t, err, "%s", out)
+					text := "\n" + string(out)
+					for _, want := range tt.has {
+						assert.Check(t, is.Contains(text, want))
+					}
+					for _, no := range tt.not {
+						rules := regexp.MustCompile(`(?m)^    .*$|^not for .*$`).ReplaceAllString(text, "")
+						if no == "long=true" {
+							rules = text
+						}
+						assert.Check(t, !strings.Contains(rules, no), "%s", rules)
+					}
+				})
+			}
+		}
+	})
+	t.Run("help", func(t *testing.T) {
+		cmd := exec.CommandContext(t.Context(), binary, "-h")
+		cmd.Dir = ".."
+		out, err := cmd.CombinedOutput()
+		assert.NilError(t, err)
+		assert.Check(t, is.Contains(string(out), "-kubelet-files"))
+		assert.Check(t, !strings.Contains(string(out), "not here"), "%s", out)
 	})
 	t.Run("test.list", func(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), binary, "-test.list", ".")

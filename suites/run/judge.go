@@ -29,11 +29,12 @@ type judgement struct {
 
 // judge judges a case by the Pod that the API server admitted. ran is what went wrong
 // while it was run; what was recorded until then is judged all the same, since a fault
-// of the kubelet is the likeliest reason for a step that never ended.
+// of the kubelet is the likeliest reason for a step that never ended. gates are those of
+// the kubelet that differ from its defaults.
 //
 // Where somebody else has made another Pod of it, the kubelet is not to blame for what
 // that one does, nor does it show what the case is about: such a case is skipped.
-func judge(c fixtures.Case, tr *trace.Trace, ran error) (j judgement) {
+func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgement) {
 	broken := func(err error) judgement {
 		return judgement{verdict: reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}}
 	}
@@ -50,6 +51,9 @@ func judge(c fixtures.Case, tr *trace.Trace, ran error) (j judgement) {
 	kubelet, err := reference.ParseKubelet(tr.Header.Kubelet)
 	if err != nil {
 		return broken(errors.Join(ran, fmt.Errorf("header of the trace: %w", err)))
+	}
+	if kubelet, err = kubelet.WithGates(gates); err != nil {
+		return broken(fmt.Errorf("-feature-gates: %w", err))
 	}
 	admitted := tr.Admitted()
 	if admitted != nil {

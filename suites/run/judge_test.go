@@ -282,7 +282,7 @@ func TestJudgeAdmitted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := lifeOf(tt.c, tt.change)
 			tt.live(l)
-			j := judge(tt.c, l.tr, tt.ran)
+			j := judge(tt.c, "", l.tr, tt.ran)
 			assert.Equal(t, j.verdict.Outcome, tt.outcome, "%s %s", j.skipped, j.verdict.Text())
 			assert.Check(t, is.Contains(j.skipped, tt.skipped))
 			assert.Equal(t, tt.skipped == "", j.skipped == "")
@@ -298,7 +298,7 @@ func TestJudgeGateOff(t *testing.T) {
 		p.Spec.InitContainers = first(nil, corev1.Container{RestartPolicy: &sidecar})
 	})
 	l.tr.Header.Kubelet = "v1.28.5"
-	j := judge(c, l.logs(ordered...).tr, nil)
+	j := judge(c, "", l.logs(ordered...).tr, nil)
 	assert.Check(t, is.Contains(j.skipped, "added what the model does not know: initContainers[added].restartPolicy (feature gate SidecarContainers is off)"), j.verdict.Text())
 }
 
@@ -311,7 +311,7 @@ func TestJudgeEphemeral(t *testing.T) {
 	l.did(trace.ActDebug, debug.EphemeralContainerCommon)
 	l.pod.Spec.EphemeralContainers = append(l.pod.Spec.EphemeralContainers, debug)
 	l.logs("debug / main: begin")
-	j := judge(c, l.tr, nil)
+	j := judge(c, "", l.tr, nil)
 	assert.Equal(t, j.verdict.Outcome, reference.Pass, j.verdict.Text())
 	assert.Check(t, is.Len(j.changes, 0))
 }

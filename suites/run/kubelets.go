@@ -8,7 +8,10 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +23,7 @@ import (
 
 // column is one kubelet on which the cases are run, and where.
 type column struct {
-	// kubelet is its version.
+	// kubelet is its name; see byFile.
 	kubelet string
 	// nodes run it. The empty name leaves the choice to the harness.
 	nodes []string
@@ -35,9 +38,7 @@ func parseKubelets(list string) ([]string, error) {
 		if _, err := reference.ParseKubelet(v); err != nil {
 			return nil, fmt.Errorf("-kubelets: %w", err)
 		}
-		if !strings.HasPrefix(v, "v") {
-			v = "v" + v
-		}
+		v = withV(v)
 		if slices.Contains(out, v) {
 			return nil, fmt.Errorf("-kubelets: %s is there twice", v)
 		}
@@ -47,22 +48,82 @@ func parseKubelets(list string) ([]string, error) {
 	return out, nil
 }
 
+// withV writes a version as Kubernetes does, with a v. What is no version stays as it is.
+func withV(version string) string {
+	if version != "" && version[0] >= '0' && version[0] <= '9' {
+		return "v" + version
+	}
+	return version
+}
+
+// A kubelet is named by its version. One of the user's own build of which it is not
+// the only one is named by its file as well: "v1.37.2@patched".
+const byFile = "@"
+
+// versionOf returns the version of the kubelet that has a name.
+func versionOf(name string) string {
+	version, _, _ := strings.Cut(name, byFile)
+	return version
+}
+
 // kubeletFiles reads the list of -kubelet-files: each is run, and says which version it is. A
-// relative path starts at root.
-func kubeletFiles(root, list string) (map[string]string, error) {
-	files := map[string]string{}
+// relative path starts at root. It returns their paths by their names; others are the
+// versions of the other kubelets.
+func kubeletFiles(root, list string, others []string) (map[string]string, error) {
+	of := map[string][]string{}
 	for path := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' }) {
-		path = absolute(root, path)
+		path = filepath.Clean(absolute(root, path))
 		v, err := askVersion(path)
 		if err != nil {
 			return nil, fmt.Errorf("-kubelet-files: %s: %w", path, err)
 		}
-		if other, ok := files[v]; ok {
-			return nil, fmt.Errorf("-kubelet-files: %s and %s both say that they are %s, and a cluster has one kubelet of each version", other, path, v)
+		if slices.Contains(of[v], path) {
+			return nil, fmt.Errorf("-kubelet-files: %s is there twice", path)
 		}
-		files[v] = path
+		of[v] = append(of[v], path)
+	}
+	files := map[string]string{}
+	for v, paths := range of {
+		if len(paths) == 1 && !slices.Contains(others, v) {
+			files[v] = paths[0]
+			continue
+		}
+		for i, name := range distinct(paths) {
+			files[v+byFile+name] = paths[i]
+		}
 	}
 	return files, nil
+}
+
+// distinct names files: by no more of the ends of their paths than tells them apart,
+// in letters that may stand in the path of a file and in a flag.
+func distinct(paths []string) []string {
+	plain := func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}
+	out := make([]string, len(paths))
+	for depth := 1; ; depth++ {
+		seen := map[string]bool{}
+		whole := true // no path has more to it
+		for i, path := range paths {
+			parts := strings.Split(strings.Trim(filepath.ToSlash(path), "/"), "/")
+			whole = whole && depth >= len(parts)
+			out[i] = strings.Map(plain, strings.Join(parts[max(0, len(parts)-depth):], "-"))
+			seen[out[i]] = true
+		}
+		switch {
+		case len(seen) == len(paths):
+			return out
+		case whole: // only signs that no name may have tell them apart
+			for i := range out {
+				out[i] += fmt.Sprintf(".%d", i+1)
+			}
+			return out
+		}
+	}
 }
 
 // askPatience is for how long a kubelet may take to say its version.
@@ -93,22 +154,34 @@ func askVersion(path string) (string, error) {
 	return v, nil
 }
 
-// withFiles adds the versions of the user's own kubelets to those of -kubelets.
-func withFiles(kubelets []string, files map[string]string) ([]string, error) {
-	for _, v := range slices.Sorted(maps.Keys(files)) {
-		if slices.Contains(kubelets, v) {
-			return nil, fmt.Errorf("-kubelet-files: %s is %s, which -kubelets names as well, and a cluster has one kubelet of each version", files[v], v)
-		}
-		kubelets = append(kubelets, v)
-	}
+// withFiles adds the names of the user's own kubelets to those of -kubelets.
+func withFiles(kubelets []string, files map[string]string) []string {
+	kubelets = slices.AppendSeq(kubelets, maps.Keys(files))
 	slices.SortFunc(kubelets, compareVersions)
-	return kubelets, nil
+	return kubelets
 }
 
-// compareVersions orders versions.
+// ofRelease reports whether a kubelet is one of a release: that very version, or what
+// a distribution made of it ("v1.33.5-eks-3025e55", "v1.33.5-gke.1080000",
+// "v1.33.5+k3s1", "v1.33.5+rke2r1"). A pre-release is another version, and so is what was
+// built of a later commit ("v1.33.5-12+8a1b2c3d4e5f67").
+func ofRelease(kubelet, version string) bool {
+	suffix, ok := strings.CutPrefix(kubelet, version)
+	if !ok || suffix == "" {
+		return ok
+	}
+	return suffix[0] == '+' || vendor.MatchString(suffix) && !preRelease.MatchString(suffix)
+}
+
+var (
+	vendor     = regexp.MustCompile(`^-[a-zA-Z]`)
+	preRelease = regexp.MustCompile(`^-(alpha|beta|rc)([^a-zA-Z]|$)`)
+)
+
+// compareVersions orders kubelets by their versions, and those of one version by name.
 func compareVersions(a, b string) int {
-	v, errA := trace.ParseRelease(a)
-	w, errB := trace.ParseRelease(b)
+	v, errA := trace.ParseRelease(versionOf(a))
+	w, errB := trace.ParseRelease(versionOf(b))
 	if errA != nil || errB != nil {
 		return strings.Compare(a, b)
 	}
@@ -146,10 +219,13 @@ func plan(kubelets []string, c cluster.Capacity) (out [][]string, why string, er
 // spares returns how many nodes to keep for the cases that disturb theirs, which
 // would otherwise have to wait until nothing else runs.
 func spares(disturbing int, c cluster.Capacity) int {
-	const most = 2 // they are few, and each node takes time to come up
 	workers, _ := c.Workers()
-	return min(disturbing, most, workers)
+	return min(disturbing, mostSpares, workers)
 }
+
+// mostSpares is how many nodes are kept at most: the cases are few, and each node
+// takes time to come up.
+const mostSpares = 2
 
 // nodeInfo is a node that takes Pods.
 type nodeInfo struct {
@@ -181,14 +257,20 @@ func columns(nodes []nodeInfo, want []string) ([]column, error) {
 	}
 	var out []column
 	for _, v := range want {
-		c := by[v]
-		if c == nil {
+		all := []string{v}
+		if by[v] == nil { // a distribution's builds of it
+			all = slices.DeleteFunc(slices.Clone(there), func(name string) bool { return !ofRelease(name, v) })
+		}
+		if len(all) == 0 {
 			return nil, fmt.Errorf("no node that takes Pods has kubelet %s; there are %s", v, strings.Join(there, ", "))
 		}
-		if len(c.nodes) == 0 { // a spare node must do
-			c.nodes, c.spare = c.spare, nil
+		for _, name := range all {
+			c := by[name]
+			if len(c.nodes) == 0 { // a spare node must do
+				c.nodes, c.spare = c.spare, nil
+			}
+			out = append(out, *c)
 		}
-		out = append(out, *c)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no node takes Pods")
@@ -202,13 +284,26 @@ func columns(nodes []nodeInfo, want []string) ([]column, error) {
 // kubeletSource returns the path of a kubelet of a version.
 type kubeletSource func(ctx context.Context, version string) (path string, err error)
 
+// kubeletOf is the name of the kubelet of a node that reports a version; label is that
+// of its worker, its place among the kubelets of the run.
+func kubeletOf(reported, label string, kubelets []string) string {
+	if i, err := strconv.Atoi(label); err == nil && i >= 0 && i < len(kubelets) && versionOf(kubelets[i]) == reported {
+		return kubelets[i]
+	}
+	return reported
+}
+
 // workers returns a worker for each kubelet. The user may have given its file, and the
 // image has one of its own. Those that are missing are built, one after the other, as
 // each has much in common with the one before.
 func workers(ctx context.Context, kubelets []string, files map[string]string, image nodeimage.Image, source kubeletSource) ([]cluster.Worker, error) {
 	var out []cluster.Worker
-	for _, v := range kubelets {
+	for i, v := range kubelets {
 		w := cluster.Worker{Kubelet: files[v]}
+		if versionOf(v) != v {
+			// What the node reports is the version alone.
+			w.Kind = strconv.Itoa(i)
+		}
 		if w.Kubelet == "" && v != image.Version {
 			path, err := source(ctx, v)
 			if err != nil {

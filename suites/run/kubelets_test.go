@@ -175,31 +175,112 @@ func TestKubeletFiles(t *testing.T) {
 	write("server", "echo kubectl v1.34.4", 0o755)
 	write("bare", "echo 'Kubernetes v0.0.0-master+$Format:%H$'", 0o755)
 	write("fails", "echo no such flag >&2; exit 3", 0o755)
-	files, err := kubeletFiles(root, "kubelet,"+filepath.Join(root, "other"))
+	files, err := kubeletFiles(root, "kubelet,"+filepath.Join(root, "other"), nil)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, files, map[string]string{"v1.38.0-alpha.1.123+a1b2c3d": filepath.Join(root, "kubelet"), "v1.34.4": filepath.Join(root, "other")})
-	all, err := withFiles([]string{"v1.37.2"}, files)
+	assert.DeepEqual(t, withFiles([]string{"v1.37.2"}, files), []string{"v1.34.4", "v1.37.2", "v1.38.0-alpha.1.123+a1b2c3d"})
+	none, err := kubeletFiles(root, "", nil)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, all, []string{"v1.34.4", "v1.37.2", "v1.38.0-alpha.1.123+a1b2c3d"})
-	_, err = withFiles([]string{"v1.34.4"}, files)
-	assert.ErrorContains(t, err, "other is v1.34.4, which -kubelets names as well")
-	none, err := kubeletFiles(root, "")
-	assert.NilError(t, err)
-	all, err = withFiles(nil, none)
-	assert.Assert(t, err == nil && all == nil)
+	assert.Assert(t, withFiles(nil, none) == nil)
 	for list, want := range map[string]string{
-		"missing":    "missing: no such file",
-		".":          "it is a folder, not a kubelet",
-		"text":       "text: asking for its version: ",
-		"fails":      "fails: asking for its version: exit status 3",
-		"server":     `it says "kubectl v1.34.4", and not a line such as "Kubernetes v1.37.2"; is it a kubelet?`,
-		"bare":       "it was built without a version and says \"v0.0.0-master+",
-		"other,twin": "both say that they are v1.34.4",
+		"missing":       "missing: no such file",
+		".":             "it is a folder, not a kubelet",
+		"text":          "text: asking for its version: ",
+		"fails":         "fails: asking for its version: exit status 3",
+		"server":        `it says "kubectl v1.34.4", and not a line such as "Kubernetes v1.37.2"; is it a kubelet?`,
+		"bare":          "it was built without a version and says \"v0.0.0-master+",
+		"other,./other": "other is there twice",
 	} {
-		_, err := kubeletFiles(root, list)
+		_, err := kubeletFiles(root, list, nil)
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, "-kubelet-files: ")
 	}
+}
+
+// Kubelets of the same version are named by their files as well.
+func TestKubeletNames(t *testing.T) {
+	root := t.TempDir()
+	kubelet := func(path string) string {
+		path = filepath.Join(root, path)
+		assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		assert.NilError(t, os.WriteFile(path, []byte("#!/bin/sh\necho Kubernetes v1.34.4\n"), 0o755))
+		return path
+	}
+	one, other, patched := kubelet("one/kubelet"), kubelet("other/kubelet"), kubelet("patched")
+	tests := []struct {
+		list   string
+		others []string
+		want   map[string]string
+	}{
+		{"one/kubelet", nil, map[string]string{"v1.34.4": one}},
+		{"one/kubelet", []string{"v1.28.5"}, map[string]string{"v1.34.4": one}},
+		{"one/kubelet", []string{"v1.34.4"}, map[string]string{"v1.34.4@kubelet": one}},
+		{"one/kubelet,patched", nil, map[string]string{"v1.34.4@kubelet": one, "v1.34.4@patched": patched}},
+		{"one/kubelet,other/kubelet", nil, map[string]string{"v1.34.4@one-kubelet": one, "v1.34.4@other-kubelet": other}},
+	}
+	for _, tt := range tests {
+		got, err := kubeletFiles(root, tt.list, tt.others)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, got, tt.want)
+		for name := range got {
+			assert.Equal(t, versionOf(name), "v1.34.4")
+		}
+	}
+	files, err := kubeletFiles(root, "patched,one/kubelet", []string{"v1.34.4"})
+	assert.NilError(t, err)
+	all := withFiles([]string{"v1.34.4", "v1.37.2"}, files)
+	assert.DeepEqual(t, all, []string{"v1.34.4", "v1.34.4@kubelet", "v1.34.4@patched", "v1.37.2"})
+
+	// Each has a worker of its own, of which the run knows which it is: the node
+	// reports the version alone.
+	made, err := workers(t.Context(), all, files, nodeimage.Image{Version: "v1.37.2"}, func(context.Context, string) (string, error) { return "/cache", nil })
+	assert.NilError(t, err)
+	var nodes []nodeInfo
+	for i, w := range made {
+		reported := versionOf(all[i])
+		nodes = append(nodes, nodeInfo{name: string(rune('a' + i)), kubelet: kubeletOf(reported, w.Kind, all)})
+	}
+	cols, err := columns(nodes, all)
+	assert.NilError(t, err)
+	for i, c := range cols {
+		assert.Equal(t, c.kubelet, all[i])
+		assert.DeepEqual(t, c.nodes, []string{string(rune('a' + i))})
+	}
+	assert.Equal(t, made[1].Kubelet, one)
+	assert.Equal(t, made[2].Kubelet, patched)
+
+	assert.DeepEqual(t, distinct([]string{"/x/a b", "/x/a-b"}), []string{"x-a-b.1", "x-a-b.2"})
+}
+
+// A distribution's build of a release is one of that release, a pre-release is not.
+func TestOfRelease(t *testing.T) {
+	for kubelet, want := range map[string]bool{
+		"v1.33.5": true, "v1.33.5-eks-3025e55": true, "v1.33.5-gke.1080000": true, "v1.33.5+k3s1": true, "v1.33.5+rke2r1": true, "v1.33.5-rhel": true,
+		"v1.33.5-alpha.1": false, "v1.33.5-beta.0": false, "v1.33.5-rc.1": false, "v1.33.5-rc.1+k3s1": false,
+		"v1.33.50": false, "v1.33.50-eks-3025e55": false, "v1.33.4-eks-3025e55": false, "v1.33.5-12+8a1b2c3d4e5f67": false,
+	} {
+		assert.Equal(t, ofRelease(kubelet, "v1.33.5"), want, kubelet)
+	}
+	assert.Assert(t, ofRelease("v1.34.0-rc.1+k3s1", "v1.34.0-rc.1"))
+	assert.Assert(t, !ofRelease("v1.34.0", "v1.34.0-rc.1"))
+
+	s := &Suite{options: Options{Kubernetes: "v1.33.5"}}
+	cl := &cluster.Cluster{Name: "eks", Nodes: []cluster.Node{{Name: "a", Kubelet: "v1.33.5-eks-3025e55"}, {Name: "b", Kubelet: "v1.33.5"}}}
+	assert.NilError(t, s.agrees(cl))
+	cl.Nodes[1].Kubelet = "v1.33.5-rc.1"
+	err := s.agrees(cl)
+	assert.ErrorContains(t, err, "node b of cluster eks has kubelet v1.33.5-rc.1, not v1.33.5")
+	assert.Equal(t, statusOf(err), exitUsage)
+
+	nodes := []nodeInfo{{name: "a", kubelet: "v1.33.5-eks-3025e55"}, {name: "b", kubelet: "v1.32.9-eks-3025e55"}}
+	cols, err := columns(nodes, []string{"v1.33.5"})
+	assert.NilError(t, err)
+	assert.Equal(t, len(cols), 1)
+	assert.Equal(t, cols[0].kubelet, "v1.33.5-eks-3025e55")
+	_, err = columns(nodes, []string{"v1.33.6"})
+	assert.ErrorContains(t, err, "no node that takes Pods has kubelet v1.33.6")
+	assert.DeepEqual(t, s.kubeletLabels("v1.33.5-eks-3025e55"), []string{"v1.33.5-eks-3025e55", "v1.33.5"})
+	assert.DeepEqual(t, s.kubeletLabels("v1.33.5@patched"), []string{"v1.33.5@patched", "v1.33.5"})
 }
 
 func TestGang(t *testing.T) {

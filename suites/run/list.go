@@ -16,13 +16,36 @@ type figure struct {
 	covered, all int
 }
 
-// list describes cases, and says at its end what all cases together cover.
-func list(cases, all []fixtures.Case) string {
+// list describes the cases of jobs, which of them are not for which kubelet, and
+// what all cases together cover.
+func list(jobs []*job, cols []column, cases, all []fixtures.Case) string {
 	var b strings.Builder
+	n := 0
+	not := map[string][]string{} // cases that are not meant for a kubelet
 	for _, c := range cases {
+		var on []string
+		of := 0
+		for _, j := range jobs {
+			if j.c.ID != c.ID {
+				continue
+			}
+			if of++; j.meant() {
+				on = append(on, j.col.kubelet)
+			} else {
+				not[j.col.kubelet] = append(not[j.col.kubelet], c.ID)
+			}
+		}
+		if len(on) == 0 {
+			continue
+		}
+		n++
 		fmt.Fprintf(&b, "%s\n    %s\n", c.ID, c.Title)
 		if v := c.Versions.String(); v != "" {
 			fmt.Fprintf(&b, "    kubelet  %s\n", v)
+		}
+		if len(on) < len(cols) {
+			slices.SortFunc(on, compareVersions)
+			fmt.Fprintf(&b, "    runs on  %s\n", strings.Join(on, " "))
 		}
 		fmt.Fprintf(&b, "    rules    %s\n", strings.Join(c.Rules, " "))
 		if l := kinds(c); l != "" {
@@ -32,11 +55,19 @@ func list(cases, all []fixtures.Case) string {
 			fmt.Fprintf(&b, "    upstream %s\n", plural(n, "relation"))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d cases", len(cases))
-	if len(cases) < len(all) {
+	fmt.Fprintf(&b, "\n%s", plural(n, "case"))
+	if n < len(all) {
 		fmt.Fprintf(&b, " of %d", len(all))
 	}
 	b.WriteString("\n")
+	for _, col := range cols {
+		switch skipped := not[col.kubelet]; {
+		case col.kubelet == "":
+			b.WriteString("which of them the kubelet is too old for is known once its node image is there\n")
+		case len(skipped) > 0:
+			fmt.Fprintf(&b, "not for kubelet %s, and skipped there: %s\n", col.kubelet, strings.Join(skipped, ", "))
+		}
+	}
 	for _, f := range coverage(all) {
 		fmt.Fprintf(&b, "%d of %d %s\n", f.covered, f.all, f.what)
 	}

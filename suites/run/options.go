@@ -7,16 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/flags"
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
 )
 
-// Options are the flags of the suites beside those of e2e-framework
-// (-kubeconfig, -context and others) and of go test.
+// Options are the flags of the suites beside those of go test. Those of
+// e2e-framework that mean something here are among them, by the same names.
 type Options struct {
+	// Kubeconfig and Context name a cluster that exists.
+	Kubeconfig, Context string
 	// Kubernetes is the version of the cluster that is made. With a cluster
 	// that exists it is what its kubelets must be.
 	Kubernetes string
@@ -52,8 +58,17 @@ type Options struct {
 	NoInstall bool
 	// Strict lets a known issue fail the run.
 	Strict bool
-	// List prints the cases and runs none.
-	List bool
+	// FeatureGates are set in the cluster that is made, and have a cluster that
+	// exists judged as one that has them.
+	FeatureGates string
+	// List and DryRun print the cases that a run would run, and run none.
+	List, DryRun bool
+	// FailFast lets no further case begin once one has failed.
+	FailFast bool
+	// Labels and SkipLabels select cases by their labels, Feature and SkipFeatures
+	// are regular expressions that select them by their name in the group.
+	Labels, SkipLabels    flags.LabelsMap
+	Feature, SkipFeatures string
 }
 
 // Register adds the flags to a set.
@@ -72,7 +87,39 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.ShellImage, "shell-image", "", "shell `image` that the nodes can pull, in place of the one that is loaded into them")
 	fs.BoolVar(&o.NoInstall, "no-install", false, "never install a container runtime")
 	fs.BoolVar(&o.Strict, "strict", false, "let a known issue fail the run")
-	fs.BoolVar(&o.List, "list", false, "print the cases and run none")
+	fs.BoolVar(&o.List, "list", false, "print the cases that a run with the same flags would run, and run none")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "the same as -list")
+	fs.BoolVar(&o.FailFast, "fail-fast", false, "begin no further case once one has failed")
+	fs.StringVar(&o.FeatureGates, "feature-gates", "", "feature `gates` that bear on order and differ from the defaults (ContainerStopSignals=true,...): set in the cluster that is made; with one that exists, what its kubelets have")
+	o.Labels, o.SkipLabels = flags.LabelsMap{}, flags.LabelsMap{}
+	fs.Var(o.Labels, "labels", "run only the cases with these labels, `key=value,...`: group, rule, kubelet, long, node")
+	fs.Var(o.SkipLabels, "skip-labels", "leave out the cases with one of these labels, `key=value,...`")
+	fs.StringVar(&o.Feature, "feature", "", "run only the cases whose name in their group matches the `regexp`")
+	fs.StringVar(&o.SkipFeatures, "skip-features", "", "leave out the cases whose name in their group matches the `regexp`")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "run on the cluster of this `file`")
+	fs.StringVar(&o.Context, "context", "", "run on the cluster of this context of the kubeconfig, a `name`")
+	for name, why := range notHere {
+		fs.Var(refusal{name, why}, name, "not here: "+why)
+	}
+}
+
+// config is what e2e-framework needs to know of the flags to select cases.
+func (o *Options) config() (*envconf.Config, error) {
+	cfg := envconf.New().WithKubeconfigFile(o.Kubeconfig).WithKubeContext(o.Context).WithLabels(o.Labels).WithSkipLabels(o.SkipLabels)
+	for _, f := range []struct {
+		name, expr string
+		set        func(string) *envconf.Config
+	}{
+		{"feature", o.Feature, cfg.WithFeatureRegex}, {"skip-features", o.SkipFeatures, cfg.WithSkipFeatureRegex},
+	} {
+		if _, err := regexp.Compile(f.expr); err != nil {
+			return nil, fmt.Errorf("-%s: %w", f.name, err)
+		}
+		if f.expr != "" {
+			f.set(f.expr)
+		}
+	}
+	return cfg, nil
 }
 
 // target is where the suite runs: a cluster that exists if either is set.
@@ -94,7 +141,10 @@ func (o *Options) check(t target) error {
 		return fmt.Errorf("-repeat: a case cannot be run %d times", o.Repeat)
 	}
 	if !t.exists() {
-		return nil
+		return needsLinux(runtime.GOOS)
+	}
+	if runtime.GOOS != "linux" && o.RecorderImage == "" {
+		return fmt.Errorf("on %s the image of the test Pods cannot be made: make it on Linux, push it to where the nodes can pull it from, and name it with -recorder-image", runtime.GOOS)
 	}
 	if o.Kubelets != "" && o.Kubernetes != "" {
 		return errors.New("-kubernetes says which kubelets a cluster that exists must have, and -kubelets which of them to use: give one or the other")
@@ -119,6 +169,14 @@ func (o *Options) check(t target) error {
 		}
 	}
 	return nil
+}
+
+// needsLinux reports a system on which no cluster can be made.
+func needsLinux(goos string) error {
+	if goos == "linux" {
+		return nil
+	}
+	return fmt.Errorf("making a cluster takes Linux, and this is %s: name a cluster that exists with -kubeconfig or -context, and with -recorder-image an image that its nodes can pull; or run in a Linux machine (a VM, WSL 2). scripts/judge and scripts/explain work here", goos)
 }
 
 // selectCases returns the cases that -cases selects. Selecting nothing is an

@@ -12,6 +12,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/nodeimage"
+	"github.com/podorder/podorder/reference"
 )
 
 func TestSelectCases(t *testing.T) {
@@ -81,6 +83,58 @@ func TestCheck(t *testing.T) {
 			assert.ErrorContains(t, err, tt.want)
 		})
 	}
+}
+
+// TestNeedsLinux: where no cluster can be made, it is said at once what works.
+func TestNeedsLinux(t *testing.T) {
+	assert.NilError(t, needsLinux("linux"))
+	for _, goos := range []string{"darwin", "windows"} {
+		err := needsLinux(goos)
+		for _, want := range []string{goos, "-kubeconfig", "-recorder-image"} {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+}
+
+// TestGates: gates that would keep the cluster from coming up, or that the judge does
+// not know, are refused at once.
+func TestGates(t *testing.T) {
+	tests := []struct {
+		list, version string
+		set           bool
+		want          string
+	}{
+		{"", "v1.37.2", true, ""},
+		{"ContainerStopSignals=true", "v1.37.2", true, ""},
+		{"ContainerStopSignals=true", "v1.28.5", true, "came with 1.33"},
+		{"ContainerStopSignals", "v1.37.2", true, "Name=true"},
+		{"Nothing=true", "v1.37.2", true, "does not bear on order"},
+		{"SidecarContainers=true", "v1.28.5", true, ""},
+		{"SidecarContainers=true", "v1.37.2", true, "refuses to have SidecarContainers set"},
+		{"SidecarContainers=true", "v1.37.2", false, ""},
+	}
+	for _, tt := range tests {
+		err := checkGates(tt.list, []string{tt.version}, tt.set)
+		if tt.want == "" {
+			assert.NilError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, tt.want)
+		assert.ErrorContains(t, err, "-feature-gates: ")
+	}
+	assert.DeepEqual(t, parseGates("A=true,B=false"), map[string]bool{"A": true, "B": false})
+
+	// They are set in the cluster that is made, and the judge knows of them.
+	s, _ := suiteFor(t, nil)
+	s.options.FeatureGates = "ContainerStopSignals=true"
+	s.machine = &machine{image: nodeimage.Image{Ref: "node", Version: "v1.37.2"}}
+	o, err := s.clusterOptions([]string{})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, o.FeatureGates, map[string]bool{"ContainerStopSignals": true})
+	v := judge(caseByID(t, startup), "ContainerStopSignals=true", recording(ordered...), nil).verdict
+	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
+	v = judge(caseByID(t, startup), "Nothing=true", recording(ordered...), nil).verdict
+	assert.Equal(t, v.Outcome, reference.Broken, v.Text())
 }
 
 func TestRoot(t *testing.T) {

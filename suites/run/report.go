@@ -549,8 +549,8 @@ func (r *Report) Markdown() string {
 		b.WriteString("; " + t)
 	}
 	b.WriteString("\n")
-	if len(r.Claims) > 0 {
-		fmt.Fprintf(&b, "\n### Claims\n\n```\n%s```\n", claims.Text(r.Claims))
+	if text := r.claimsSeen(claimsText); text != "" {
+		fmt.Fprintf(&b, "\n### Claims\n\n```\n%s```\n", text)
 	}
 	for _, res := range r.Results {
 		if res.Skipped != "" || res.Verdict.Outcome == reference.Pass {
@@ -559,6 +559,24 @@ func (r *Report) Markdown() string {
 		fmt.Fprintf(&b, "\n### %s on %s\n\n```\n%s\n```\n", res.Case, res.Kubelet, strings.TrimRight(res.Verdict.Text(), "\n"))
 	}
 	return b.String()
+}
+
+// claimsSeen is what came of the claims that the run had something to show of. file
+// has all of them. It is empty where no trace was recorded.
+func (r *Report) claimsSeen(file string) string {
+	if len(r.Claims) == 0 {
+		return ""
+	}
+	all, seen := len(claims.Claims()), claims.Seen(r.Claims)
+	n := len(seen[0].Results)
+	if n == 0 {
+		return fmt.Sprintf("none of the %d public claims was seen: %s\n", all, file)
+	}
+	text := "what is said in public, and what came of it\n" + claims.Text(seen)
+	if n < all {
+		text += fmt.Sprintf("\n%d of %d claims were seen; %s has the others as well\n", n, all, file)
+	}
+	return text
 }
 
 // cell keeps a text inside its cell of a Markdown table.

@@ -78,13 +78,13 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node strin
 			res.Trace = filepath.ToSlash(rel)
 		}
 	}
-	if rec.trace != nil && rec.trace.Header.Kubelet != "" {
+	if rec.trace != nil && rec.trace.Header.Kubelet != "" && versionOf(kubelet) != rec.trace.Header.Kubelet {
 		res.Kubelet = rec.trace.Header.Kubelet
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // what that broke is of no interest
 	}
-	j := judge(c, rec.trace, err)
+	j := judge(c, s.options.FeatureGates, rec.trace, err)
 	res.Verdict, res.Skipped, res.changes = j.verdict, j.skipped, j.changes
 	s.claim(res, rec.trace)
 	// A run that is being interrupted has no time for it.
@@ -203,7 +203,11 @@ func (s *Suite) announce(res Result, name string) {
 	if res.Trace != "" {
 		path := s.shown(filepath.Join(s.artifacts, filepath.FromSlash(res.Trace)))
 		fmt.Fprintf(&b, "  trace    %s\n", path)
-		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s\n", quote(path))
+		gates := ""
+		if g := s.options.FeatureGates; g != "" {
+			gates = " -feature-gates=" + quote(g)
+		}
+		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s%s\n", quote(path), gates)
 	}
 	fmt.Fprintf(&b, "  rerun    %s\n\n", s.rerun(res))
 	s.progress.Print(b.String())

@@ -106,7 +106,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			j := judge(c, tt.trace, tt.ran)
+			j := judge(c, "", tt.trace, tt.ran)
 			v := j.verdict
 			assert.Equal(t, j.skipped, "")
 			assert.Equal(t, v.Outcome, tt.outcome, v.Text())

@@ -27,10 +27,11 @@ import (
 	"github.com/podorder/podorder/harness/host"
 	"github.com/podorder/podorder/harness/nodeimage"
 	"github.com/podorder/podorder/harness/shutdown"
+	"github.com/podorder/podorder/reference"
 )
 
 // main runs the suite on a cluster.
-func (s *Suite) main(m *testing.M, cfg *envconf.Config) (status int) {
+func (s *Suite) main(m *testing.M) (status int) {
 	if err := os.MkdirAll(s.artifacts, 0o755); err != nil {
 		return complain(fmt.Errorf("making the folder of the artifacts: %w", err))
 	}
@@ -61,19 +62,20 @@ func (s *Suite) main(m *testing.M, cfg *envconf.Config) (status int) {
 	end := shutdown.New(context.Background(), shutdown.Options{Timeout: timeout, Output: s.progress.Live()})
 	defer end.Recover()
 	endWithGo()
-	status = s.through(end, m, cfg)
+	status = s.through(end, m)
 	return end.End(status)
 }
 
 // through goes through the whole run and returns the exit status of its tests.
 // What is to be removed afterwards is registered with end.
-func (s *Suite) through(end ending, m *testing.M, cfg *envconf.Config) int {
-	tmp, err := os.MkdirTemp("", "podorder-suites-")
+func (s *Suite) through(end ending, m *testing.M) int {
+	tmp, err := cluster.Scratch("suites")
 	if err != nil {
-		return complain(fmt.Errorf("making a temporary folder: %w", err))
+		return complain(err)
 	}
 	end.OnEnd("removing the temporary folder", func(context.Context) error { return os.RemoveAll(tmp) })
-	// A go command that is stopped leaves its working folder behind.
+	// A go command that is stopped leaves its working folder behind, and a process that
+	// is killed leaves all of its own; what is in this one folder is known to be the run's.
 	if err := os.Setenv("GOTMPDIR", tmp); err != nil {
 		return complain(fmt.Errorf("keeping go's files together: %w", err))
 	}
@@ -81,12 +83,13 @@ func (s *Suite) through(end ending, m *testing.M, cfg *envconf.Config) int {
 	if err != nil {
 		return complain(err)
 	}
+	s.planned = ws
 	status := 0
 	for i, kubelets := range ws {
 		if len(ws) > 1 {
 			s.progress.Printf("wave %d of %d: kubelets %s", i+1, len(ws), strings.Join(kubelets, ", "))
 		}
-		environment, err := env.NewWithContext(end.Context(), cfg)
+		environment, err := env.NewWithContext(end.Context(), s.cfg)
 		if err != nil {
 			return complain(err)
 		}
@@ -130,11 +133,11 @@ func (s *Suite) through(end ending, m *testing.M, cfg *envconf.Config) int {
 // waves returns the kubelets of each cluster that is made, one after the other.
 // A cluster that exists, or that takes its kubelet from the node image, is one wave.
 func (s *Suite) waves(end ending) ([][]string, error) {
-	if s.kubelets == nil || s.target.exists() {
+	if s.target.exists() {
 		return [][]string{s.kubelets}, nil
 	}
 	if s.options.RaiseInotify {
-		back, err := cluster.RaiseInotify(len(s.kubelets))
+		back, err := cluster.RaiseInotify(max(len(s.kubelets), mostSpares))
 		if err != nil {
 			return nil, err
 		}
@@ -147,6 +150,9 @@ func (s *Suite) waves(end ending) ([][]string, error) {
 	if s.options.RaiseInotify {
 		s.progress.Printf("fs.inotify.max_user_instances is %d for this run, of which %d are taken", c.InotifyLimit, c.InotifyUsed)
 	}
+	if s.kubelets == nil {
+		return [][]string{nil}, nil
+	}
 	ws, why, err := plan(s.kubelets, c)
 	if err != nil {
 		return nil, err
@@ -154,7 +160,7 @@ func (s *Suite) waves(end ending) ([][]string, error) {
 	if len(ws) > 1 {
 		s.progress.Printf("%d kubelets in %d waves, one after the other: %s", len(s.kubelets), len(ws), why)
 		if s.options.Keep {
-			return nil, fmt.Errorf("-keep: %d kubelets take %d clusters, one after the other, which cannot all be kept; name fewer, or as root give -raise-inotify", len(s.kubelets), len(ws))
+			return nil, usageError{fmt.Errorf("-keep: %d kubelets take %d clusters, one after the other, which cannot all be kept; name fewer, or as root give -raise-inotify", len(s.kubelets), len(ws))}
 		}
 	}
 	return ws, nil
@@ -213,6 +219,15 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string, kubelets []strin
 		s.machine = &machine{host: h, archives: sync.OnceValues(func() ([]string, error) { return s.archives(ctx, h, tmp) })}
 	}
 	h := s.machine.host
+	if s.machine.workers == nil {
+		stages, err := s.forCluster(ctx, h, s.planned)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := s.inTime(append(stages, s.stages...), true); err != nil {
+			return nil, nil, err
+		}
+	}
 
 	var paths []string
 	g, gctx := errgroup.WithContext(ctx)
@@ -222,6 +237,11 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string, kubelets []strin
 	})
 	var provider *cluster.Provider
 	g.Go(func() error {
+		if removed, err := cluster.SweepScratch(cluster.SweepOptions{}); err != nil {
+			s.progress.Printf("removing what killed runs left: %v", err)
+		} else if len(removed) > 0 {
+			s.progress.Printf("removed what killed runs left: %s", strings.Join(removed, ", "))
+		}
 		if removed, err := cluster.Sweep(gctx, h, cluster.SweepOptions{}); err != nil {
 			s.progress.Printf("removing what killed runs left: %v", err)
 		} else if len(removed) > 0 {
@@ -286,6 +306,10 @@ func (s *Suite) clusterOptions(kubelets []string) (cluster.Options, error) {
 		Patience: clusterPatience + time.Duration(len(kubelets))*workerPatience,
 	}
 	o.ControlPlaneGates, o.RuntimeConfig = gang(o.Version)
+	o.FeatureGates = parseGates(s.options.FeatureGates)
+	if err := checkGates(s.options.FeatureGates, []string{o.Version}, true); err != nil {
+		return o, usageError{err}
+	}
 	for _, v := range kubelets {
 		o.Workers = append(o.Workers, s.machine.workers[v])
 	}
@@ -338,7 +362,7 @@ func (s *Suite) nodeImage(ctx context.Context, h *host.Host) (img nodeimage.Imag
 			return img, err
 		}
 		if version != "" && version != img.Version {
-			return img, fmt.Errorf("node image %s holds Kubernetes %s, not %s as -kubernetes says", ref, img.Version, version)
+			return img, usageError{fmt.Errorf("node image %s holds Kubernetes %s, not %s as -kubernetes says", ref, img.Version, version)}
 		}
 	} else {
 		if version == "" {
@@ -361,12 +385,8 @@ func (s *Suite) open(ctx context.Context, end ending, tmp string) (*cluster.Clus
 	if !s.options.Keep {
 		end.OnEnd("removing the namespaces of this run", cl.Cleanup)
 	}
-	if want := s.options.Kubernetes; want != "" {
-		for _, n := range cl.Nodes {
-			if n.Kubelet != want {
-				return nil, fmt.Errorf("node %s of cluster %s has kubelet %s, not %s as -kubernetes says", n.Name, cl.Name, n.Kubelet, want)
-			}
-		}
+	if err := s.agrees(cl); err != nil {
+		return nil, err
 	}
 	s.sweepNamespaces(ctx, cl)
 	// The nodes may be containers of this machine all the same; then their
@@ -390,11 +410,22 @@ func (s *Suite) open(ctx context.Context, end ending, tmp string) (*cluster.Clus
 	return cl, load(ctx, cl, paths)
 }
 
+// agrees reports a cluster whose kubelets are not what -kubernetes says.
+func (s *Suite) agrees(cl *cluster.Cluster) error {
+	want := s.options.Kubernetes
+	for _, n := range cl.Nodes {
+		if want != "" && !ofRelease(n.Kubelet, want) {
+			return usageError{fmt.Errorf("node %s of cluster %s has kubelet %s, not %s as -kubernetes says", n.Name, cl.Name, n.Kubelet, want)}
+		}
+	}
+	return nil
+}
+
 // pullable reports an image that the nodes of a cluster elsewhere could not
 // have.
 func (s *Suite) pullable(cl *cluster.Cluster) error {
 	if s.options.RecorderImage == "" {
-		return fmt.Errorf("the nodes of cluster %s are not containers of this machine, so the recorder image cannot be loaded into them: push it to where they can pull it from, and name it with -recorder-image", cl.Name)
+		return usageError{fmt.Errorf("the nodes of cluster %s are not containers of this machine, so the recorder image cannot be loaded into them: push it to where they can pull it from, and name it with -recorder-image", cl.Name)}
 	}
 	return nil
 }
@@ -408,20 +439,21 @@ func load(ctx context.Context, cl *cluster.Cluster, archives []string) error {
 	return nil
 }
 
-// use takes a cluster that is up for the cases.
-func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string) error {
+// takers are the nodes of a cluster that take Pods, and what bounds how many cases run
+// on them at once.
+func (s *Suite) takers(ctx context.Context, cl *cluster.Cluster) (nodes []nodeInfo, l limits, err error) {
 	list, err := cl.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("listing the nodes of cluster %s: %w", cl.Name, err)
+		return nil, l, fmt.Errorf("listing the nodes of cluster %s: %w", cl.Name, err)
 	}
-	var nodes []nodeInfo
-	l := limits{asked: s.asked}
+	l = limits{asked: s.asked}
 	for _, n := range list.Items {
 		if !cluster.TakesPods(&n) {
 			continue
 		}
 		nodes = append(nodes, nodeInfo{
-			name: n.Name, kubelet: n.Status.NodeInfo.KubeletVersion, runtime: n.Status.NodeInfo.ContainerRuntimeVersion, spare: n.Labels[cluster.LabelSpare] != "",
+			name: n.Name, kubelet: kubeletOf(n.Status.NodeInfo.KubeletVersion, n.Labels[cluster.LabelKubelet], s.kubelets),
+			runtime: n.Status.NodeInfo.ContainerRuntimeVersion, spare: n.Labels[cluster.LabelSpare] != "",
 		})
 		size := n.Status.Allocatable
 		l.pods, l.memory = size.Pods().Value(), size.Memory().Value()
@@ -434,26 +466,41 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 		l.memory /= int64(len(nodes))
 		c, err := cluster.MachineCapacity()
 		if err != nil {
-			return err
+			return nil, l, err
 		}
 		l.followed = int64(c.Cases(len(list.Items)))
+	}
+	return nodes, l, nil
+}
+
+// use takes a cluster that is up for the cases.
+func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string) error {
+	nodes, l, err := s.takers(ctx, cl)
+	if err != nil {
+		return err
 	}
 	if s.columns, err = columns(nodes, kubelets); err != nil {
 		return fmt.Errorf("cluster %s: %w", cl.Name, err)
 	}
 	s.several = s.several || len(s.columns) > 1
+	var versions []string
+	for _, c := range s.columns {
+		versions = append(versions, versionOf(c.kubelet))
+		if k, err := reference.ParseKubelet(versionOf(c.kubelet)); err == nil && k.Uncovered() != "" {
+			s.progress.Printf("warning: %s; nothing can pass on it", k.Uncovered())
+		}
+	}
+	if err := checkGates(s.options.FeatureGates, versions, false); err != nil {
+		return usageError{err}
+	}
 	short, long, perNode := room(l)
 	if s.columns[0].nodes[0] == "" {
 		perNode *= len(nodes)
 	}
 	s.queue = newQueue(short, long, perNode)
 	s.kubernetes, s.runtime = cl.Version, nodes[0].runtime
-	var versions []string
-	for _, c := range s.columns {
-		versions = append(versions, c.kubelet)
-	}
 	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %d cases, up to %d at once and %d long ones beside them",
-		cl.Name, cl.Version, strings.Join(versions, " "), s.runtime, len(s.cases), min(short, perNode*len(nodes)), long)
+		cl.Name, cl.Version, names(s.columns), s.runtime, len(s.cases), min(short, perNode*len(nodes)), long)
 	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		rec, err := harness.Run(ctx, cl, c, harness.Options{
 			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.options.RecorderImage,

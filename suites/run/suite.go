@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +23,9 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/types"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/nodeimage"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
 	"github.com/podorder/podorder/suites/claims"
 )
 
@@ -37,12 +41,17 @@ type Suite struct {
 	target    target
 	all       []fixtures.Case
 	cases     []fixtures.Case // those that are selected
+	cfg       *envconf.Config // what e2e-framework selects them by
 	again     []string        // flags that a rerun needs
-	asked     int64           // how many cases the user wants to run at once; 0 if that was not said
+	failFast  bool
+	asked     int64 // how many cases the user wants to run at once; 0 if that was not said
 	kubelet   kubeletSource
 	kubelets  []string          // those that are wanted; nil for what there is
-	files     map[string]string // the kubelets of the user's own build, by version
+	files     map[string]string // the kubelets of the user's own build, by name
 	several   bool              // kubelets
+	planned   [][]string        // the kubelets of each cluster that is made
+	stages    []stage           // what the cases take
+	selection *selection        // takes the cases in place of a run; nil for a run
 
 	// Known once there is a cluster; several, one after the other, where this
 	// machine has no room for all kubelets at once.
@@ -53,6 +62,7 @@ type Suite struct {
 	columns    []column
 	record     recorder
 	queue      *queue
+	failed     atomic.Bool // a case, so that no other is to begin
 
 	mu      sync.Mutex
 	results []Result
@@ -76,10 +86,7 @@ func New() *Suite {
 // reports. It returns the exit status.
 func (s *Suite) Main(m *testing.M) int {
 	flag.CommandLine.Usage = usage
-	cfg, err := envconf.NewFromFlags()
-	if err != nil {
-		return complain(err)
-	}
+	flag.Parse()
 	if lookup("test.list") != "" {
 		return m.Run() // only prints the names of tests
 	}
@@ -87,20 +94,57 @@ func (s *Suite) Main(m *testing.M) int {
 	defer done()
 	s.progress = NewProgress(out, live)
 	if flag.NArg() > 0 {
-		return complain(fmt.Errorf("unexpected argument %q; go test has flags -artifacts and -list of its own, so those of the suite stand behind -args", flag.Arg(0)))
+		return complain(usageError{fmt.Errorf("unexpected argument %q; go test has flags -artifacts and -list of its own, so those of the suite stand behind -args", flag.Arg(0))})
 	}
-	if err := s.configure(cfg); err != nil {
+	if err := s.configure(); err != nil {
 		return complain(err)
 	}
-	if s.options.List || cfg.DryRunMode() {
-		fmt.Fprint(out, list(s.cases, s.all))
+	if s.options.List || s.options.DryRun {
+		text, err := s.list(m)
+		if err != nil {
+			return complain(err)
+		}
+		fmt.Fprint(out, text)
 		return 0
 	}
-	return s.main(m, cfg)
+	cols := s.foreseen()
+	jobs, err := s.selects(context.Background(), m, s.cfg, cols)
+	if err == nil {
+		err = misused(s.narrow(jobs, cols))
+	}
+	if err == nil {
+		// What else there is to do is known once there is a container runtime.
+		s.stages = forCases(jobs, s.options.Repeat)
+		err = s.inTime(s.stages, s.target.exists())
+	}
+	if err != nil {
+		return complain(err)
+	}
+	return s.main(m)
 }
 
-// configure checks everything that can be checked without a cluster.
-func (s *Suite) configure(cfg *envconf.Config) error {
+// list says what a run with the same flags would run.
+func (s *Suite) list(m *testing.M) (string, error) {
+	cols := s.foreseen()
+	if s.target.exists() {
+		var err error
+		if cols, err = s.there(context.Background()); err != nil {
+			return "", err
+		}
+	}
+	jobs, err := s.selects(context.Background(), m, s.cfg, cols)
+	if err != nil {
+		return "", err
+	}
+	if err := s.narrow(jobs, cols); err != nil {
+		return "", usageError{err}
+	}
+	return list(jobs, cols, s.cases, s.all), nil
+}
+
+// configure checks everything that can be checked without a cluster. What is wrong
+// with the flags is a usageError.
+func (s *Suite) configure() error {
 	wd, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("finding the root of the repository: %w", err)
@@ -108,32 +152,11 @@ func (s *Suite) configure(cfg *envconf.Config) error {
 	if s.root, err = root(wd); err != nil {
 		return fmt.Errorf("finding the root of the repository: %w", err)
 	}
-	s.artifacts = absolute(s.root, s.options.Artifacts)
-	s.target = target{kubeconfig: absolute(s.root, cfg.KubeconfigFile()), context: cfg.KubeContext()}
-	cfg.WithKubeconfigFile(s.target.kubeconfig)
-	if err := s.options.check(s.target); err != nil {
-		return err
-	}
-	if s.kubelets, err = parseKubelets(s.options.Kubelets); err != nil {
-		return err
-	}
-	if s.files, err = kubeletFiles(s.root, s.options.KubeletFiles); err != nil {
-		return err
-	}
-	if s.kubelets, err = withFiles(s.kubelets, s.files); err != nil {
-		return err
-	}
-	s.several = len(s.kubelets) > 1
 	if s.all, err = fixtures.All(); err != nil {
 		return fmt.Errorf("reading the cases: %w", err)
 	}
-	if s.cases, err = selectCases(s.all, s.options.Cases); err != nil {
+	if err := misused(s.read()); err != nil {
 		return err
-	}
-	for i, c := range s.cases {
-		if s.cases[i], err = s.withImages(c); err != nil {
-			return err
-		}
 	}
 	s.again = rerunFlags(flag.CommandLine)
 	flag.Visit(func(f *flag.Flag) {
@@ -149,6 +172,95 @@ func (s *Suite) configure(cfg *envconf.Config) error {
 	return nil
 }
 
+// misused makes an error one of the command line.
+func misused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
+// read reads the flags.
+func (s *Suite) read() (err error) {
+	if err := checkGoTest(); err != nil {
+		return err
+	}
+	o := &s.options
+	// e2e-framework's own flag of this name may have been registered by a library.
+	if f := flag.Lookup("kubeconfig"); f != nil {
+		o.Kubeconfig = f.Value.String()
+	}
+	o.Kubeconfig = absolute(s.root, o.Kubeconfig)
+	o.Kubernetes = withV(o.Kubernetes)
+	s.artifacts = absolute(s.root, o.Artifacts)
+	s.target = target{kubeconfig: o.Kubeconfig, context: o.Context}
+	if s.cfg, err = o.config(); err != nil {
+		return err
+	}
+	if err := o.check(s.target); err != nil {
+		return err
+	}
+	s.failFast = o.FailFast || lookup("test.failfast") == "true"
+	if s.kubelets, err = parseKubelets(o.Kubelets); err != nil {
+		return err
+	}
+	if s.files, err = kubeletFiles(s.root, o.KubeletFiles, s.kubelets); err != nil {
+		return err
+	}
+	s.kubelets = withFiles(s.kubelets, s.files)
+	s.several = len(s.kubelets) > 1
+	if !s.target.exists() {
+		if err := s.canBeHad(); err != nil {
+			return err
+		}
+	}
+	if err := checkGates(o.FeatureGates, s.gated(), !s.target.exists()); err != nil {
+		return err
+	}
+	if s.cases, err = selectCases(s.all, o.Cases); err != nil {
+		return err
+	}
+	for i, c := range s.cases {
+		if s.cases[i], err = s.withImages(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// canBeHad reports versions that there is no node image or no kubelet of.
+func (s *Suite) canBeHad() error {
+	if v := s.options.Kubernetes; v != "" && s.options.NodeImage == "" {
+		if err := nodeimage.CheckVersion(v); err != nil {
+			return fmt.Errorf("-kubernetes: %w", err)
+		}
+	}
+	for _, name := range s.kubelets {
+		if s.files[name] != "" || name == s.options.Kubernetes {
+			continue
+		}
+		if err := nodeimage.CheckKubelet(name); err != nil {
+			return fmt.Errorf("-kubelets: %w", err)
+		}
+	}
+	return nil
+}
+
+// gated are the versions that -feature-gates has to be right for, as far as they are
+// known: those of the kubelets, and that of the control plane that is made.
+func (s *Suite) gated() []string {
+	var out []string
+	for _, c := range s.foreseen() {
+		if c.kubelet != "" {
+			out = append(out, versionOf(c.kubelet))
+		}
+	}
+	if !s.target.exists() && s.options.NodeImage == "" {
+		out = append(out, cmp.Or(s.options.Kubernetes, nodeimage.Default))
+	}
+	return out
+}
+
 // Group runs the selected cases of a group, one subtest for each of them and each
 // kubelet. It is the body of a test function.
 func (s *Suite) Group(t *testing.T, group string) {
@@ -162,15 +274,7 @@ func (s *Suite) Group(t *testing.T, group string) {
 		}
 	}
 	if len(jobs) == 0 {
-		t.Skipf("-cases selects no case of group %s", group)
-	}
-	if s.env.EnvConf().FailFast() {
-		for _, j := range jobs {
-			if s.env.Test(t, s.feature(j)); t.Failed() {
-				return
-			}
-		}
-		return
+		t.Skipf("no case of group %s is selected", group)
 	}
 	// All groups get here before any of them goes on, so that the queue knows of
 	// every candidate.
@@ -210,9 +314,17 @@ func (s *Suite) feature(j *job) features.Feature {
 			b.WithLabel(key, v)
 		}
 	}
-	b.WithLabel("group", group).WithLabel("kubelet", j.col.kubelet)
+	b.WithLabel("group", group)
+	for _, name := range s.kubeletLabels(j.col.kubelet) {
+		b.WithLabel("kubelet", name)
+	}
 	var res Result
 	return b.Setup(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+		if s.selection != nil {
+			s.selection.add(j)
+			res.Skipped = "only selected"
+			return ctx
+		}
 		res = s.one(ctx, j)
 		s.add(res)
 		if res.Skipped != "" {
@@ -227,6 +339,20 @@ func (s *Suite) feature(j *job) features.Feature {
 	}).Feature()
 }
 
+// kubeletLabels are the values that the label kubelet has for a kubelet: its name,
+// its version, and the release that this is a build of. One that is not known yet has
+// any that is asked for.
+func (s *Suite) kubeletLabels(name string) []string {
+	if name == "" {
+		return s.options.Labels["kubelet"]
+	}
+	all := []string{name, versionOf(name)}
+	if v, err := trace.ParseRelease(versionOf(name)); err == nil {
+		all = append(all, v.String())
+	}
+	return slices.Compact(all)
+}
+
 // labels are what -labels and -skip-labels of e2e-framework select cases by,
 // besides the group and the kubelet.
 func labels(c fixtures.Case) map[string][]string {
@@ -238,7 +364,7 @@ func labels(c fixtures.Case) map[string][]string {
 // there is room for it.
 func (s *Suite) one(ctx context.Context, j *job) Result {
 	c, kubelet := j.c, j.col.kubelet
-	if !c.Versions.Includes(kubelet) {
+	if !c.Versions.Includes(versionOf(kubelet)) {
 		return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Skipped: "for kubelet " + c.Versions.String()}
 	}
 	n := max(1, s.options.Repeat)
@@ -268,10 +394,17 @@ func (s *Suite) one(ctx context.Context, j *job) Result {
 				return
 			}
 			defer s.queue.leave(ticket)
+			if s.failed.Load() {
+				runs[i] = Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Skipped: "not begun, since another case had failed"}
+				return
+			}
 			s.begun()
 			runs[i] = s.settle(ctx, c, kubelet, node, number)
 			if n == 1 && s.once(runs[i]) && ctx.Err() == nil {
 				runs[i] = s.secondRun(ctx, c, kubelet, node, runs[i])
+			}
+			if s.failFast && runs[i].fails(s.options.Strict) {
+				s.failed.Store(true)
 			}
 		})
 	}
@@ -355,8 +488,8 @@ func (s *Suite) finish(status int) int {
 	if len(r.Results) > 0 {
 		s.progress.Print("\n" + r.Table())
 	}
-	if len(r.Claims) > 0 {
-		s.progress.Print("\nwhat is said in public, and what came of it\n" + claims.Text(r.Claims) + "\n")
+	if text := r.claimsSeen(s.shown(filepath.Join(s.artifacts, claimsText))); text != "" {
+		s.progress.Print("\n" + text + "\n")
 	}
 	if err := s.saveReport(r); err != nil {
 		return complain(err)
@@ -420,51 +553,6 @@ func (s *Suite) saveReport(r *Report) error {
 		return fmt.Errorf("adding to the step summary: %w", err)
 	}
 	return nil
-}
-
-// complain prints the one error of a run that has no verdicts to show, and
-// returns the exit status.
-func complain(err error) int {
-	fmt.Fprintf(os.Stderr, "podorder: %v\n", err)
-	return 1
-}
-
-// usage is printed for a flag that does not exist, and for -h.
-func usage() {
-	out := flag.CommandLine.Output()
-	if !slices.ContainsFunc(os.Args[1:], func(a string) bool { return strings.Trim(a, "-") == "h" || strings.Trim(a, "-") == "help" }) {
-		fmt.Fprintln(out, "the flags: go test ./suites -args -h")
-		return
-	}
-	fmt.Fprintln(out, "usage: go test ./suites -count=1 [flags]")
-	flag.PrintDefaults()
-}
-
-// lookup returns the value of a flag of go test.
-func lookup(name string) string {
-	if f := flag.Lookup(name); f != nil {
-		return f.Value.String()
-	}
-	return ""
-}
-
-// notAgain are flags that a rerun of one case does not need: they say which cases
-// are run, on which kubelets, and how often.
-var notAgain = []string{
-	"cases", "artifacts", "list", "kubelets", "kubelet-files", "repeat",
-	"labels", "skip-labels", "feature", "skip-features", "assess", "skip-assessment",
-}
-
-// rerunFlags returns the flags, as given, that a rerun needs to run on the same
-// kind of cluster: those that are not of go test.
-func rerunFlags(fs *flag.FlagSet) []string {
-	var out []string
-	fs.Visit(func(f *flag.Flag) {
-		if !strings.HasPrefix(f.Name, "test.") && !slices.Contains(notAgain, f.Name) {
-			out = append(out, "-"+f.Name+"="+f.Value.String())
-		}
-	})
-	return out
 }
 
 // groupOf returns the group of a case.

@@ -57,9 +57,14 @@ func TestFinish(t *testing.T) {
 				assert.Check(t, is.Contains(printed.String(), "verdict  "))
 				assert.Check(t, is.Contains(printed.String(), "artifacts"))
 				assert.Check(t, is.Contains(printed.String(), "(a)    held"))
+				assert.Check(t, is.Contains(printed.String(), " of 9 claims were seen; "))
+				assert.Check(t, !strings.Contains(printed.String(), "not seen"), printed)
+				assert.Check(t, !strings.Contains(printed.String(), "(i)"), printed)
+				assert.Check(t, !strings.Contains(string(summary), "not seen"), summary)
 				b, err := os.ReadFile(filepath.Join(s.artifacts, "claims.txt"))
 				assert.NilError(t, err)
 				assert.Check(t, is.Contains(string(b), "    held on v1.37.2"))
+				assert.Check(t, is.Contains(string(b), "\n(i)    not seen  "))
 				assert.Check(t, is.Contains(string(b), "a/trace.jsonl:"))
 				b, err = os.ReadFile(filepath.Join(s.artifacts, "claims.json"))
 				assert.NilError(t, err)
@@ -187,14 +192,34 @@ func TestRerunKubelet(t *testing.T) {
 	assert.Equal(t, s.rerun(Result{Case: "hooks/poststart-blocks", Kubelet: "v1.37.2"}), "go test ./suites -count=1 -run 'TestHooks/^poststart-blocks$'")
 }
 
+// TestFailFast: once a case has failed no other begins, and what was not begun is no
+// verdict.
+func TestFailFast(t *testing.T) {
+	for _, fast := range []bool{true, false} {
+		s, printed := suiteFor(t, func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
+			return saved(t, recording(early...), nil, nil)(ctx, c, node, dir)
+		})
+		s.failFast = fast
+		c := caseByID(t, startup)
+		first := s.one(t.Context(), jobFor(c))
+		assert.Equal(t, first.Word(), "violation")
+		second := s.one(t.Context(), jobFor(c))
+		if !fast {
+			assert.Equal(t, second.Word(), "violation")
+			continue
+		}
+		assert.Equal(t, second.Word(), "skipped")
+		assert.Equal(t, second.Skipped, "not begun, since another case had failed")
+		assert.Equal(t, strings.Count(printed.String(), startup+": started"), 1)
+	}
+}
+
 // TestRerunFlags: a rerun gets the flags that say where, and none that say what.
 func TestRerunFlags(t *testing.T) {
 	fs := flag.NewFlagSet("suites", flag.ContinueOnError)
 	var o Options
 	o.Register(fs)
 	fs.String("test.run", "", "")
-	fs.String("context", "", "")
-	fs.String("labels", "", "")
 	assert.NilError(t, fs.Parse([]string{"-cases=x", "-test.run=y", "-kubernetes=v1.28.5", "-context", "here", "-keep", "-artifacts=z", "-kubelets=v1.28.5", "-repeat=3", "-labels=group=hooks"}))
 	assert.DeepEqual(t, rerunFlags(fs), []string{"-context=here", "-keep=true", "-kubernetes=v1.28.5"})
 }

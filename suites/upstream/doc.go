@@ -7,9 +7,12 @@
 //
 // # What counts as covered
 //
-// A case covers a relation if its Pod brings about what the test brings about, and a
-// kubelet that breaks what the test asserts is refused by the judge, or leaves the case
-// without a witness. Cases that show what the test asserts, and would accept the opposite as
+// A case covers a relation if its Pod brings about what the test brings about, and the judge refuses a
+// kubelet that breaks what the test asserts; refused.txt of the case has its trace. Most of what is due
+// (that a container is started again, that a hook is run at all, that two run at the same time) cannot be refused by
+// its absence: there the cases only show it ("seen"), as a kubelet that does not do it leaves them without
+// a witness, and inconclusive. That is not covered, and counted apart. Where a test asserts a final phase, it is covered if
+// another one is refused. Cases that show what the test asserts, and would accept the opposite as
 // well, cover nothing: the reason "free" names them. Where tests differ in the restartPolicy of
 // their Pods alone, each takes a case with that policy. What a test asserts beside its
 // relation, and no case holds against a kubelet, stands behind "but".

@@ -42,8 +42,11 @@ type File struct {
 type Test struct {
 	// Name has the texts of the test and of what it stands in, joined by [Separator].
 	Name string
-	// Cases are the IDs of the cases that together cover it.
+	// Cases are the IDs of the cases that together cover it, or that show it.
 	Cases []string
+	// Shown: what it asserts is due, and a witness or an await of the cases alone
+	// holds it. A kubelet that does not do it is not refused, so this does not cover it.
+	Shown bool
 	// But is what it asserts besides, and no case holds against a kubelet.
 	But string
 	// Why is the kind of the reason why no case covers it, a key of
@@ -56,19 +59,24 @@ type Test struct {
 // Separator stands between the texts of a name.
 const Separator = " > "
 
-// Count says how many of the tests concern order, and how many of these the cases cover.
-func (t *Table) Count(cases []string) (covered, all int) {
+// Count says how many of the tests concern order, how many of these the cases cover, and how many more
+// they only show.
+func (t *Table) Count(cases []string) (covered, shown, all int) {
 	for _, f := range t.Files {
 		for _, x := range f.Tests {
 			if x.Other == "" {
 				all++
 			}
-			if x.Cases != nil && !slices.ContainsFunc(x.Cases, func(id string) bool { return !slices.Contains(cases, id) }) {
+			switch {
+			case x.Cases == nil || slices.ContainsFunc(x.Cases, func(id string) bool { return !slices.Contains(cases, id) }):
+			case x.Shown:
+				shown++
+			default:
 				covered++
 			}
 		}
 	}
-	return covered, all
+	return covered, shown, all
 }
 
 // CoveredBy says how many of the tests a case covers, alone or with others.
@@ -76,7 +84,7 @@ func (t *Table) CoveredBy(id string) int {
 	n := 0
 	for _, f := range t.Files {
 		for _, x := range f.Tests {
-			if slices.Contains(x.Cases, id) {
+			if slices.Contains(x.Cases, id) && !x.Shown {
 				n++
 			}
 		}
@@ -134,7 +142,7 @@ func parse(text string) (*Table, error) {
 		}
 		read, ok := directives[word]
 		if !ok {
-			return nil, p.errorf("%q begins no line; those are kubernetes, why, aside, file, pin, in, -, and, indented by two spaces, by, but, not, other", strings.TrimSpace(word))
+			return nil, p.errorf("%q begins no line; those are kubernetes, why, aside, file, pin, in, -, and, indented by two spaces, by, seen, but, not, other", strings.TrimSpace(word))
 		}
 		if rest == "" {
 			return nil, p.errorf("nothing behind %q", strings.TrimSpace(word))
@@ -175,6 +183,7 @@ var directives = map[string]func(*reader, string) error{
 	"in":         (*reader).in,
 	"-":          (*reader).test,
 	"  by":       (*reader).by,
+	"  seen":     (*reader).seen,
 	"  but":      (*reader).but,
 	"  not":      (*reader).not,
 	"  other":    (*reader).other,
@@ -308,7 +317,7 @@ func (p *reader) last() (*Test, error) {
 func (p *reader) unanswered() (*Test, error) {
 	x, err := p.last()
 	if err == nil && (x.Cases != nil || x.Why != "" || x.Other != "") {
-		err = p.errorf("a test has one of by, not and other")
+		err = p.errorf("a test has one of by, seen, not and other")
 	}
 	return x, err
 }
@@ -319,7 +328,7 @@ func (p *reader) endTest() error {
 		return nil // none yet
 	}
 	if x.Cases == nil && x.Why == "" && x.Other == "" {
-		return p.errorf("nothing is said of the test before this line, %s; write by, not or other", strconv.Quote(x.Name))
+		return p.errorf("nothing is said of the test before this line, %s; write by, seen, not or other", strconv.Quote(x.Name))
 	}
 	return nil
 }
@@ -336,13 +345,24 @@ func (p *reader) by(s string) error {
 	return nil
 }
 
+func (p *reader) seen(s string) error {
+	if err := p.by(s); err != nil {
+		return err
+	}
+	x, err := p.last()
+	if err == nil {
+		x.Shown = true
+	}
+	return err
+}
+
 func (p *reader) but(s string) error {
 	x, err := p.last()
 	if err != nil {
 		return err
 	}
 	if x.Cases == nil || x.But != "" {
-		return p.errorf("but stands behind by, once")
+		return p.errorf("but stands behind by or seen, once")
 	}
 	x.But = s
 	return nil

@@ -48,11 +48,11 @@ func TestTable(t *testing.T) {
 	assert.Check(t, is.Equal(table.Kubernetes, nodeimage.Default), "raise the table together with the default version; CONTRIBUTING.md says how")
 
 	// The README has the figure as well.
-	covered, all := table.Count(ids)
+	covered, shown, all := table.Count(ids)
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	assert.NilError(t, err)
 	flat := strings.Join(strings.Fields(string(readme)), " ")
-	for _, want := range []string{fmt.Sprintf("%d of %d are covered", covered, all), "at " + table.Kubernetes + ", with all 156"} {
+	for _, want := range []string{fmt.Sprintf("%d of %d are covered", covered, all), fmt.Sprintf("%d more are only shown", shown), "at " + table.Kubernetes + ", with all 156"} {
 		assert.Check(t, strings.Contains(flat, want), "README.md does not say %q", want)
 	}
 }
@@ -90,13 +90,23 @@ func TestParse(t *testing.T) {
 	})
 	assert.DeepEqual(t, table.Aside, map[string]string{"folder/b_test.go": "security and the like", "folder/c_test.go": "security and the like"})
 
-	covered, all := table.Count([]string{"hooks/poststart-blocks", "sidecar/stops-last"})
+	covered, shown, all := table.Count([]string{"hooks/poststart-blocks", "sidecar/stops-last"})
 	assert.Equal(t, covered, 1)
+	assert.Equal(t, shown, 0)
 	assert.Equal(t, all, 2)
-	covered, _ = table.Count([]string{"hooks/poststart-blocks"})
+	covered, _, _ = table.Count([]string{"hooks/poststart-blocks"})
 	assert.Equal(t, covered, 0, "one of two cases covers nothing alone")
 	assert.Equal(t, table.CoveredBy("sidecar/stops-last"), 1)
 	assert.Equal(t, table.CoveredBy("sidecar/reverse-order"), 0)
+
+	// What a case only shows, it does not cover.
+	table, err = parse(strings.Replace(good, "  by sidecar", "  seen sidecar", 1))
+	assert.NilError(t, err)
+	covered, shown, all = table.Count([]string{"hooks/poststart-blocks", "sidecar/stops-last"})
+	assert.Equal(t, covered, 0)
+	assert.Equal(t, shown, 1)
+	assert.Equal(t, all, 2)
+	assert.Equal(t, table.CoveredBy("sidecar/stops-last"), 0)
 }
 
 func TestParseErrors(t *testing.T) {
@@ -106,8 +116,8 @@ func TestParseErrors(t *testing.T) {
 		{"two tests are swapped", "- two", "- one", "relations.txt:12: the same test stands in line 9"},
 		{"nothing is said of a test", "  not gap: the image changes\n", "", `nothing is said of the test before this line, "A > B > two"`},
 		{"nothing is said of the last test", "  other secrets\n", "", `nothing is said of the test before this line, "A > three"`},
-		{"too much is said of a test", "  but the exit code", "  other files", "a test has one of by, not and other"},
-		{"a remark on a test that is not covered", "  other secrets", "  other secrets\n  but files", "but stands behind by, once"},
+		{"too much is said of a test", "  but the exit code", "  other files", "a test has one of by, seen, not and other"},
+		{"a remark on a test that is not covered", "  other secrets", "  other secrets\n  but files", "but stands behind by or seen, once"},
 		{"an unknown reason", "not gap: the", "not gab: the", `"gab" is no kind of reason; they are gap`},
 		{"a reason of no test", "why gap No case yet.", "why gap No case yet.\nwhy proxy Injected.", "no test has the reason proxy"},
 		{"a reason without a sentence", "why gap No case yet.", "why gap", "a kind of reason, which is new, and a sentence"},

@@ -23,7 +23,7 @@ func Scratch(purpose string) (string, error) {
 	return dir, nil
 }
 
-// SweepScratch removes the temporary folders that killed processes left, and returns their paths. Those of live processes, of other machines and of
+// SweepScratch removes the temporary folders that killed processes left, with the go commands that still use them, and returns their paths. Those of live processes, of other machines and of
 // other users are left alone.
 func SweepScratch(o SweepOptions) (removed []string, err error) {
 	if o.Progress == nil {
@@ -48,6 +48,10 @@ func SweepScratch(o SweepOptions) (removed []string, err error) {
 			continue
 		}
 		if !o.DryRun {
+			if err := endOrphans(dir); err != nil {
+				errs = append(errs, fmt.Errorf("sweeping: %w", err))
+				continue
+			}
 			if err := os.RemoveAll(dir); errors.Is(err, fs.ErrPermission) {
 				o.Progress("leaving folder %s: %v", dir, err)
 				continue

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -53,5 +54,42 @@ func TestSweepScratch(t *testing.T) {
 	for _, dir := range []string{mine, elsewhere, other} {
 		_, err := os.Stat(dir)
 		assert.NilError(t, err, "it was not to be removed")
+	}
+}
+
+// A build that outlives the process that wanted it is ended, before its folder goes;
+// whatever else has the same environment is left alone.
+func TestSweepScratchEndsBuilds(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("nothing is built on", runtime.GOOS)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	self, err := Self()
+	assert.NilError(t, err)
+	dead := Owner{Machine: self.Machine, Boot: self.Boot, PID: self.PID, Start: self.Start - 1}
+	dir := filepath.Join(os.TempDir(), "podorder-suites-"+dead.String()+"-123")
+	assert.NilError(t, os.Mkdir(dir, 0o755))
+	sleep, err := exec.LookPath("sleep")
+	assert.NilError(t, err)
+	program, err := os.ReadFile(sleep)
+	assert.NilError(t, err)
+	start := func(name, folder string) *exec.Cmd {
+		path := filepath.Join(t.TempDir(), name)
+		assert.NilError(t, os.WriteFile(path, program, 0o755))
+		cmd := exec.Command(path, "1000")
+		cmd.Env = append(os.Environ(), "GOTMPDIR="+folder)
+		assert.NilError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		return cmd
+	}
+	build, conmon, elsewhere := start("go", dir), start("conmon", dir), start("go", dir+"4")
+	removed, err := SweepScratch(SweepOptions{})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, removed, []string{dir})
+	assert.ErrorContains(t, build.Wait(), "killed")
+	for _, cmd := range []*exec.Cmd{conmon, elsewhere} {
+		_, zombie, err := processStart(cmd.Process.Pid)
+		assert.NilError(t, err)
+		assert.Assert(t, !zombie, "%s was ended", cmd.Path)
 	}
 }

@@ -141,8 +141,16 @@ func removeLeft(parent string, alive func(pid int) bool) error {
 	return nil
 }
 
-// alive reports whether a process exists, whoever it belongs to.
-func alive(pid int) bool { return !errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+// alive reports whether a process runs, whoever it belongs to. One that has ended and only waits to be reaped does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil {
+		// pid (command) state; the command may hold anything.
+		f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		return len(f) == 0 || f[0] != "Z" && f[0] != "X"
+	}
+	return !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
+}
 
 // advice says what the user has to do to get a runtime; it is empty where Podman may be installed at once.
 func (f facts) advice(noInstall bool) string {

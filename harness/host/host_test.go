@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -281,4 +282,17 @@ func TestRemoveLeft(t *testing.T) {
 	}
 	assert.DeepEqual(t, names, []string{"podorder-host-1-abc", "podorder-host-none-x", "podorder-other-2-x"})
 	assert.Assert(t, alive(os.Getpid()))
+	ended := exec.Command("cat") // which nobody has reaped
+	input, err := ended.StdinPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, ended.Start())
+	assert.Assert(t, alive(ended.Process.Pid))
+	fd, err := unix.PidfdOpen(ended.Process.Pid, 0)
+	assert.NilError(t, err)
+	defer unix.Close(fd)
+	assert.NilError(t, input.Close())
+	_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+	assert.NilError(t, err)
+	assert.Assert(t, !alive(ended.Process.Pid))
+	assert.NilError(t, ended.Wait())
 }

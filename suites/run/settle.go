@@ -14,7 +14,6 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
-	"github.com/podorder/podorder/suites/claims"
 )
 
 // recorded is what running a case leaves.
@@ -117,23 +116,6 @@ func (s *Suite) named(res Result, run int) string {
 		name += fmt.Sprintf(" (%d of %d)", run, s.options.Repeat)
 	}
 	return name
-}
-
-// claim looks at what a trace shows of the public claims. One that is broken
-// shows nothing.
-func (s *Suite) claim(res Result, tr *trace.Trace) {
-	if tr == nil || res.Skipped != "" || res.Verdict.Outcome == reference.Broken {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.claims == nil {
-		s.claims = map[string]*claims.Tally{}
-	}
-	if s.claims[res.Kubelet] == nil {
-		s.claims[res.Kubelet] = &claims.Tally{}
-	}
-	s.claims[res.Kubelet].Add(claims.Recording{Path: res.Trace, Trace: tr, Added: res.changes.Containers()})
 }
 
 // prepareFolder empties the folder of a case and puts into it what is run.

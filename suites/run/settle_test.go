@@ -123,8 +123,9 @@ func suiteFor(t *testing.T, record recorder) (s *Suite, printed *bytes.Buffer) {
 	printed = &bytes.Buffer{}
 	dir := t.TempDir()
 	return &Suite{
-		root: dir, artifacts: filepath.Join(dir, "artifacts"), again: []string{"-kubernetes=v1.37.2"},
-		progress: NewProgress(printed, printed), record: record, queue: newQueue(9, 9, 9),
+		progress: NewProgress(printed, printed),
+		intent:   intent{root: dir, artifacts: filepath.Join(dir, "artifacts"), again: []string{"-kubernetes=v1.37.2"}},
+		place:    place{record: record, queue: newQueue(9, 9, 9)},
 	}, printed
 }
 

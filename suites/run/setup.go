@@ -166,16 +166,6 @@ func (s *Suite) waves(end ending) ([][]string, error) {
 	return ws, nil
 }
 
-// rest adds up the times of a cluster that has run its cases.
-func (s *Suite) rest() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.started.IsZero() {
-		s.wall += s.ended.Sub(s.started)
-		s.started = time.Time{}
-	}
-}
-
 // ending is where a run says what has to be removed at its end, whatever ends
 // it; *shutdown.Shutdown is one.
 type ending interface {

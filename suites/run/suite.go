@@ -7,16 +7,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -34,27 +31,34 @@ import (
 type Suite struct {
 	options  Options
 	progress *Progress
+	kubelet  kubeletSource
+	intent
+	place
+	outcome
+}
 
-	// Known once the flags are read.
+// intent is what is planned: what the flags say, once they are read.
+type intent struct {
 	root      string // of the repository
 	artifacts string
 	target    target
 	all       []fixtures.Case
-	cases     []fixtures.Case // those that are selected
-	cfg       *envconf.Config // what e2e-framework selects them by
-	again     []string        // flags that a rerun needs
-	failFast  bool
-	asked     int64 // how many cases the user wants to run at once; 0 if that was not said
-	kubelet   kubeletSource
+	cases     []fixtures.Case   // those that are selected
+	cfg       *envconf.Config   // what e2e-framework selects them by
+	again     []string          // flags that a rerun needs
+	failFast  bool              // no case begins once one has failed
+	asked     int64             // how many cases the user wants to run at once; 0 if that was not said
 	kubelets  []string          // those that are wanted; nil for what there is
 	files     map[string]string // the kubelets of the user's own build, by name
 	several   bool              // kubelets
 	planned   [][]string        // the kubelets of each cluster that is made
 	stages    []stage           // what the cases take
 	selection *selection        // takes the cases in place of a run; nil for a run
+}
 
-	// Known once there is a cluster; several, one after the other, where this
-	// machine has no room for all kubelets at once.
+// place is where the cases run, once there is a cluster: several, one after the other,
+// where this machine has no room for all kubelets at once.
+type place struct {
 	env        types.Environment
 	machine    *machine // nil where the cluster is not made
 	kubernetes string
@@ -62,15 +66,6 @@ type Suite struct {
 	columns    []column
 	record     recorder
 	queue      *queue
-	failed     atomic.Bool // a case, so that no other is to begin
-
-	mu      sync.Mutex
-	results []Result
-	claims  map[string]*claims.Tally // by kubelet
-	started time.Time                // of the first case on this cluster
-	ended   time.Time                // of the last verdict
-	wall    time.Duration            // of earlier clusters
-	ready   time.Duration
 }
 
 // New registers the flags of the suites and returns a run that has done nothing
@@ -448,36 +443,10 @@ func (s *Suite) need(j *job) need {
 	return n
 }
 
-// begun notes when the first case begins.
-func (s *Suite) begun() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.started.IsZero() {
-		s.started = time.Now()
-	}
-}
-
-func (s *Suite) add(res Result) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.results = append(s.results, res)
-	s.ended = time.Now()
-}
-
 // report returns what came of the run so far.
 func (s *Suite) report() *Report {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := &Report{
-		Kubernetes: s.kubernetes, Runtime: s.runtime, Strict: s.options.Strict,
-		Results: slices.Clone(s.results), Cluster: s.ready, Wall: s.wall,
-	}
-	if !s.started.IsZero() {
-		r.Wall += s.ended.Sub(s.started)
-	}
-	for _, k := range slices.SortedFunc(maps.Keys(s.claims), compareVersions) {
-		r.Claims = append(r.Claims, claims.Column{Kubelet: k, Results: s.claims[k].Results()})
-	}
+	r := s.outcome.report()
+	r.Kubernetes, r.Runtime, r.Strict = s.kubernetes, s.runtime, s.options.Strict
 	return r
 }
 

@@ -183,7 +183,7 @@ func TestNeed(t *testing.T) {
 
 // TestRerunKubelet: a case is run again on the kubelet that it was run on.
 func TestRerunKubelet(t *testing.T) {
-	s := &Suite{root: "/here", kubelets: []string{"v1.34.4", "v1.37.2"}, files: map[string]string{"v1.34.4": "/here/build/kubelet"}}
+	s := &Suite{intent: intent{root: "/here", kubelets: []string{"v1.34.4", "v1.37.2"}, files: map[string]string{"v1.34.4": "/here/build/kubelet"}}}
 	for kubelet, want := range map[string]string{"v1.34.4": " -kubelet-files=build/kubelet", "v1.37.2": " -kubelets=v1.37.2"} {
 		got := s.rerun(Result{Case: "hooks/poststart-blocks", Kubelet: kubelet})
 		assert.Assert(t, strings.HasSuffix(got, want), got)

@@ -97,6 +97,23 @@ func (s *store) close() error { return s.lock.Close() }
 // temp makes a folder that the next user of the store removes if this one does not.
 func (s *store) temp() (string, error) { return os.MkdirTemp(s.dir, "tmp-") }
 
+// folder is temp with the function that removes it.
+func (s *store) folder() (dir string, clean func(), err error) {
+	if dir, err = s.temp(); err != nil {
+		return "", nil, fmt.Errorf("make a working folder: %w", err)
+	}
+	return dir, func() { _ = os.RemoveAll(dir) }, nil // the next build removes what this cannot
+}
+
+// piece is a finished piece: its folder, and the key of all that it was made from.
+type piece struct{ dir, key string }
+
+// piece is get for a step.
+func (s *store) piece(name, key string, build func(dir string) error) (piece, error) {
+	dir, err := s.get(name, key, build)
+	return piece{dir, key}, err
+}
+
 // path is where the piece with this name and key is or would be.
 func (s *store) path(name, key string) string { return filepath.Join(s.dir, name+"-"+key) }
 

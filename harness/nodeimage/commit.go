@@ -54,9 +54,9 @@ const labelBuild = "podorder.build"
 // buildLabel is the label of the containers of one builder, which is known by the folder of its store.
 func buildLabel(owner string) string { return labelBuild + "=" + keyOf(owner) }
 
-// commit imports the archive of images into containerd in a container of the base image, and commits that container as ref. owner tells this
+// commit imports the archive of images into containerd in a container of the image base, and commits that container as ref. owner tells this
 // builder's containers from those of others: what a killed build left is removed, what another builds is not.
-func commit(ctx context.Context, h *host.Host, images, ref, version, owner string) (err error) {
+func commit(ctx context.Context, h *host.Host, base, images, ref, version, owner string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, commitPatience)
 	defer cancel()
 	label := buildLabel(owner)
@@ -74,7 +74,7 @@ func commit(ctx context.Context, h *host.Host, images, ref, version, owner strin
 		}
 	}
 	if _, err := runtimeCommand(ctx, h, "run", "-d", "--name", name, "--label", label, "--privileged", "--network=none",
-		"--entrypoint", "sleep", baseRef(version), "infinity"); err != nil {
+		"--entrypoint", "sleep", base, "infinity"); err != nil {
 		clean("rm", "-f", "-v", name) // it may have been created all the same
 		return fmt.Errorf("start a container of the base image: %w", err)
 	}

@@ -16,13 +16,13 @@
 //
 // # The build
 //
-// Everything is compiled and packed by this program, in steps that keep what they made in a cache under a key of all that it was made from
-// (cache.go): Kubernetes from its published module, with the go.mod that gomod.go generates; etcd, CoreDNS, containerd, the CNI plugins and
-// crictl (recipe.go) with the modules of Kubernetes, so that they find in the compiler's cache what Kubernetes has left there (together.go),
-// and runc from its own; two root file systems of Debian or Ubuntu packages from the mirrors that the system's own apt is configured for
-// (rootfs.go); kind's entrypoint, units and configuration from the module of the kind in go.mod (build.go). The images of the control plane
-// are put together without a registry and imported into the node's containerd (commit.go). The steps run side by side, with two
-// compilations at a time.
+// Everything is compiled and packed by this program, in named steps (build.go lists them), each of which runs as soon as what it needs is there
+// (graph.go), and keeps what it made in a cache under a key of all that it was made from (cache.go): Kubernetes from its published module
+// (kubernetes.go), with the go.mod that gomod.go generates; etcd, CoreDNS, containerd, the CNI plugins and crictl (recipe.go, tools.go) with the
+// modules of Kubernetes, so that they find in the compiler's cache what Kubernetes has left there (together.go), and runc from its own; two root
+// file systems of Debian or Ubuntu packages from the mirrors that the system's own apt is configured for (rootfs.go). The images of the control
+// plane are put together without a registry (images.go), and imported into the containerd (commit.go) of a node with kind's entrypoint, units and
+// configuration, which come from the module of the kind in go.mod (node.go). There are two compilations at a time.
 //
 // [Kubelet] builds just the kubelet of a version, for nodes that are to run another one than their image holds (kubelet.go).
 //

@@ -107,15 +107,9 @@ func KubeletEffort(ctx context.Context, version string, o Options) (Effort, erro
 	if err != nil {
 		return Nothing, err
 	}
-	b := newKubeletBuilder(version, &store{dir: dir}, func(string, ...any) {})
-	if !b.store.has(moduleName(version), moduleKey) {
-		return Make, nil
-	}
-	if err := b.stepModule(ctx, version); err != nil {
+	file, err := keptKubelet(ctx, dir, version)
+	if err != nil || file != "" {
 		return Nothing, err
-	}
-	if b.builtKubelet() != "" {
-		return Nothing, nil
 	}
 	return Make, nil
 }

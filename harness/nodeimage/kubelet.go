@@ -14,9 +14,6 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// kubeletSteps is how many steps [Kubelet] announces.
-const kubeletSteps = 2
-
 // Kubelet returns the path of a kubelet of this version in the cache, building it from its module where it is missing. It covers one minor more than node
 // images do. A kubelet needs nothing of the machine but Go. Who wants several asks for one after the other: each finds in the compiler's cache what the
 // ones before it have in common with it. The path holds until the recipe changes. A version that cannot be had is an *[UnavailableError].
@@ -31,40 +28,49 @@ func Kubelet(ctx context.Context, version string, o Options) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("build the kubelet of Kubernetes %s: %w", version, err)
 	}
-	// Nothing is asked of the store's owner for what is there already: another build may hold it for minutes.
 	dir, err := storeFolder(o.CacheDir)
 	if err != nil {
 		return fail(err)
 	}
-	quiet := func(string, ...any) {}
-	b := newKubeletBuilder(version, &store{dir: dir}, quiet)
-	if b.store.has(moduleName(version), moduleKey) {
-		if err := b.stepModule(ctx, version); err != nil {
-			return fail(err)
-		}
-		if file := b.builtKubelet(); file != "" {
-			return file, nil
-		}
+	file, err := keptKubelet(ctx, dir, version)
+	switch {
+	case err != nil:
+		return fail(err)
+	case file != "":
+		return file, nil
 	}
-	b = newKubeletBuilder(version, nil, say)
+	b := newKubeletBuilder(version, nil, say)
 	if b.store, err = openStore(ctx, dir, func() { b.progress.say("waiting for another build to finish: it holds the lock of the cache") }); err != nil {
 		return fail(err)
 	}
 	defer b.store.close()
-	file, err := b.kubelet(ctx)
-	if err != nil {
+	if file, err = b.kubelet(ctx); err != nil {
 		return fail(err)
 	}
 	return file, nil
 }
 
+// keptKubelet is the kubelet of a version in the store in dir; empty if there is none. Nothing is asked of the store's owner
+// for what is there already: another build may hold it for minutes.
+func keptKubelet(ctx context.Context, dir, version string) (string, error) {
+	b := newKubeletBuilder(version, &store{dir: dir}, func(string, ...any) {})
+	if !b.store.has(moduleName(version), moduleKey) {
+		return "", nil
+	}
+	m, err := b.modules(ctx, b.progress.step("modules"), version)
+	if err != nil {
+		return "", err
+	}
+	return b.builtKubelet(m), nil
+}
+
 func newKubeletBuilder(version string, s *store, say func(string, ...any)) *builder {
-	return &builder{version: version, store: s, keys: map[string]string{}, progress: &progress{print: say, start: time.Now(), total: kubeletSteps}}
+	return &builder{version: version, store: s, progress: &progress{print: say, start: time.Now()}}
 }
 
 // builtKubelet is the kubelet in the store: one of its own, or one that came with a node image of this version. It is empty if there is none.
-func (b *builder) builtKubelet() string {
-	for _, dir := range []string{b.store.path("kubernetes-"+b.version, b.commandsKey()), b.store.path("kubelet-"+b.version, b.kubeletKey())} {
+func (b *builder) builtKubelet(m modules) string {
+	for _, dir := range []string{b.store.path("kubernetes-"+b.version, commandsKey(b.version, m)), b.store.path("kubelet-"+b.version, kubeletKey(b.version, m))} {
 		file := filepath.Join(dir, "kubelet")
 		if _, err := os.Stat(file); err == nil {
 			return file
@@ -73,27 +79,26 @@ func (b *builder) builtKubelet() string {
 	return ""
 }
 
-func (b *builder) kubeletKey() string { return keyOf(b.commandsKey(), "kubelet") }
+func kubeletKey(version string, m modules) string { return keyOf(commandsKey(version, m), "kubelet") }
 
-func (b *builder) kubelet(ctx context.Context) (file string, err error) {
-	if err := b.stepModule(ctx, b.version); err != nil {
-		return "", err
-	}
-	if file := b.builtKubelet(); file != "" {
-		return file, nil
-	}
-	s := b.progress.step("kubelet %s", b.version)
-	defer func() { s.end(err) }()
-	tags, flags := buildTags(b.version), ldflags(b.version)
-	dir, err := b.store.get("kubelet-"+b.version, b.kubeletKey(), func(dir string) error {
-		work, clean, err := b.moduleCopy()
-		if err != nil {
-			return err
-		}
-		defer clean()
-		return b.goBuild(ctx, s, work, dir, append([]string{"CGO_ENABLED=0"}, goEnvOf(b.version)...), "-tags", tags, "-ldflags", flags, "k8s.io/kubernetes/cmd/kubelet")
+func (b *builder) kubelet(ctx context.Context) (string, error) {
+	g := &graph{progress: b.progress}
+	mods := b.addModules(g, b.version)
+	kubelet := add(g, task[string]{
+		name: "kubelet", needs: []need{mods}, line: func() string { return "kubelet " + b.version },
+		make: func(ctx context.Context, s *step) (string, error) {
+			m := from(s, mods)
+			if file := b.builtKubelet(m); file != "" { // another process has made it while this one waited
+				return file, nil
+			}
+			dir, err := b.store.get("kubelet-"+b.version, kubeletKey(b.version, m), func(dir string) error {
+				return b.compileKubernetes(ctx, s, m, dir, nil, ldflags(b.version), "k8s.io/kubernetes/cmd/kubelet")
+			})
+			return filepath.Join(dir, "kubelet"), err
+		},
 	})
-	return filepath.Join(dir, "kubelet"), err
+	err := g.run(ctx)
+	return kubelet.value, err
 }
 
 // adjustment is what the module of one version needs beyond what its go.mod says.

@@ -41,9 +41,10 @@ func TestKubeletOfANodeImage(t *testing.T) {
 	module := s.path("module-"+Default, keyOf(recipeRevision))
 	assert.NilError(t, os.Mkdir(module, 0o755))
 	assert.NilError(t, os.WriteFile(filepath.Join(module, "go.mod"), []byte("module podorder.build/kubernetes\n"), 0o644))
-	b := &builder{version: Default, store: s, progress: &progress{print: t.Logf}, keys: map[string]string{}}
-	assert.NilError(t, b.stepModule(context.Background(), Default))
-	want := filepath.Join(s.path("kubernetes-"+Default, b.commandsKey()), "kubelet")
+	b := &builder{version: Default, store: s, progress: &progress{print: t.Logf}}
+	m, err := b.modules(context.Background(), b.progress.step("modules"), Default)
+	assert.NilError(t, err)
+	want := filepath.Join(s.path("kubernetes-"+Default, commandsKey(Default, m)), "kubelet")
 	assert.NilError(t, os.Mkdir(filepath.Dir(want), 0o755))
 	assert.NilError(t, os.WriteFile(want, nil, 0o755))
 	assert.NilError(t, s.close())

@@ -32,6 +32,7 @@ func (p *progress) step(format string, args ...any) *step {
 }
 
 type step struct {
+	of     *node // of a graph, for [from]
 	p      *progress
 	number int
 	name   string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -99,6 +100,31 @@ func ensureBuilder(ctx context.Context, h *host.Host, say func(string, ...any)) 
 		return fmt.Errorf("make this machine ready to build a node image: %w; %s", err, pullInstead())
 	}
 	return nil
+}
+
+// addPackages makes this machine ready to build, and finds out where it gets its packages from.
+func (b *builder) addPackages(g *graph) *made[mirror] {
+	return add(g, task[mirror]{
+		name: "packages", line: func() string { return "packages for building" },
+		make: func(ctx context.Context, s *step) (mirror, error) {
+			if err := ensureBuilder(ctx, b.host, s.note); err != nil {
+				return mirror{}, err
+			}
+			return systemMirror(ctx, b.host, s.note)
+		},
+	})
+}
+
+// addRoot makes a root file system of packages. One after the other: each keeps the disk and the network busy.
+func (b *builder) addRoot(g *graph, name, variant string, packages []string, hook string, mirrors *made[mirror], after ...need) *made[piece] {
+	return add(g, task[piece]{
+		name: name, needs: append([]need{mirrors}, after...), line: func() string { return name + ": root file system of packages" },
+		make: func(ctx context.Context, s *step) (piece, error) {
+			m := from(s, mirrors)
+			key := keyOf(append([]string{recipeRevision, m.lines, m.suite, variant, hook, runtime.GOARCH}, packages...)...)
+			return b.store.piece(name, key, func(dir string) error { return makeRoot(ctx, dir, m, variant, packages, hook) })
+		},
+	})
 }
 
 // nodeRootHook takes out of the node's root file system the units that have no place in a container; what kind needs is enabled later.

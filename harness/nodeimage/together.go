@@ -105,9 +105,9 @@ func selectedModules(list []byte) ([]module.Version, error) {
 // rounds bounds how often versions are excluded. Two rounds were enough whenever it was measured.
 const rounds = 10
 
-// resolve writes go.mod and go.sum of a module for tools into dir.
-func (b *builder) resolve(ctx context.Context, dir string, tools []tool) error {
-	text, err := os.ReadFile(filepath.Join(b.baseModule, "go.mod"))
+// resolve writes go.mod and go.sum of a module for tools into dir. from is the folder with those of Kubernetes.
+func resolve(ctx context.Context, from, dir string, tools []tool) error {
+	text, err := os.ReadFile(filepath.Join(from, "go.mod"))
 	if err != nil {
 		return fmt.Errorf("read the generated go.mod: %w", err)
 	}
@@ -115,7 +115,7 @@ func (b *builder) resolve(ctx context.Context, dir string, tools []tool) error {
 	if err != nil {
 		return fmt.Errorf("read the generated go.mod: %w", err)
 	}
-	sum, err := os.ReadFile(filepath.Join(b.baseModule, "go.sum"))
+	sum, err := os.ReadFile(filepath.Join(from, "go.sum"))
 	if err != nil {
 		return fmt.Errorf("read the checksums of Kubernetes: %w", err)
 	}
@@ -150,17 +150,4 @@ func (b *builder) resolve(ctx context.Context, dir string, tools []tool) error {
 		excludes = append(excludes, above...)
 	}
 	return fmt.Errorf("the modules of the tools are still not those of Kubernetes after %d versions were excluded, the last one %s", len(excludes), excludes[len(excludes)-1])
-}
-
-// buildTogether compiles tools in one module with the versions of Kubernetes.
-func (b *builder) buildTogether(ctx context.Context, s *step, tools []tool, dir string, after <-chan struct{}) error {
-	work, err := b.store.temp()
-	if err != nil {
-		return fmt.Errorf("make a working folder: %w", err)
-	}
-	defer os.RemoveAll(work)
-	if err := b.resolve(ctx, work, tools); err != nil {
-		return err
-	}
-	return b.buildTools(ctx, s, tools, work, dir, after)
 }

@@ -189,6 +189,30 @@ var mutations = map[string]func(m *trace.Trace, choose kubelet.Chooser) bool{
 		m.Entries = slices.Insert(m.Entries, at[behind]+1, trace.Entry{At: m.Entries[at[behind]].At, Log: &text})
 		return true
 	},
+	"a stop that lasts": func(m *trace.Trace, choose kubelet.Chooser) bool {
+		at := which(m, func(e *trace.Entry) bool { return e.Log != nil })
+		lines := linesOf(m, at)
+		told := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Mark.Kind == trace.Signal })
+		if told < 0 {
+			return false
+		}
+		goesOn := told + 1 + slices.IndexFunc(lines[told+1:], func(l trace.Line) bool {
+			return l.Container == lines[told].Container && l.Run == lines[told].Run
+		})
+		if goesOn == told {
+			return false
+		}
+		// All that comes from there on comes five minutes later.
+		for i := at[goesOn]; i < len(m.Entries); i++ {
+			m.Entries[i].At = m.Entries[i].At.Add(5 * time.Minute)
+		}
+		for i := goesOn; i < len(lines); i++ {
+			lines[i].Time = lines[i].Time.Add(5 * time.Minute)
+			text := lines[i].Format()
+			m.Entries[at[i]].Log = &text
+		}
+		return true
+	},
 	"updates exchanged": func(m *trace.Trace, choose kubelet.Chooser) bool {
 		at := which(m, func(e *trace.Entry) bool { return e.Pod != nil })
 		if len(at) < 2 {

@@ -31,6 +31,7 @@ var properties = map[string]func(s *story) error{
 	"the startup probe gates":               (*story).startupGates,
 	"preStop before TERM":                   (*story).preStopBeforeTerm,
 	"sidecars last":                         (*story).sidecarsLast,
+	"a stop has an end":                     (*story).stopEnds,
 	"back-off":                              (*story).backOff,
 	"the status goes on":                    (*story).statusGoesOn,
 	"conditions fit the containers":         (*story).conditionsFit,
@@ -225,6 +226,41 @@ func (s *story) preStopBeforeTerm() error {
 // latest is for how long a process runs at most before it writes its first line; see
 // firstLine.
 const latest = 1500 * time.Millisecond
+
+// Nothing of an instance comes later behind its first preStop line or TERM than the longest grace
+// period that there is, and the two seconds at least that follow TERM.
+func (s *story) stopEnds() error {
+	if !s.calm() || s.resets() {
+		return nil
+	}
+	longest := s.pod.Grace
+	for _, c := range s.pod.All() {
+		for _, p := range []*kubelet.Probe{c.Startup, c.Liveness} {
+			if p != nil {
+				longest = max(longest, p.Grace)
+			}
+		}
+	}
+	for _, e := range s.tr.Entries {
+		if e.Did == nil {
+			continue
+		}
+		if p, err := e.Did.Delete(); err == nil && p.GracePeriodSeconds != nil {
+			longest = max(longest, int(*p.GracePeriodSeconds))
+		}
+	}
+	begun := map[string]time.Time{}
+	for _, l := range s.lines {
+		id := fmt.Sprintf("%s#%d", l.Container, l.Run)
+		if _, ok := begun[id]; !ok && (l.Actor == trace.PreStop || l.Mark.Kind == trace.Signal) {
+			begun[id] = l.Time
+		}
+		if at, ok := begun[id]; ok && l.Time.Sub(at) > time.Duration(longest+4)*time.Second {
+			return fmt.Errorf("%v %v after its stop began, with %d s of grace at most", l, l.Time.Sub(at), longest)
+		}
+	}
+	return nil
+}
 
 // A sidecar is not stopped while a regular container still writes, unless
 // at least a second has passed since the whole Pod began to be killed. Only

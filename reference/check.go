@@ -8,9 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/podorder/podorder/reference/internal/judge"
+	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
 
 	"github.com/podorder/podorder/reference/trace"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Check holds the trace against the model of a correct kubelet. The Pod may be
@@ -37,11 +41,11 @@ func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if acts := unknownActs(t); len(acts) > 0 {
 		return Verdict{Outcome: Unmodelled, Unmodelled: acts, Reason: "the trace holds acts that the model does not know"}
 	}
-	obs, err := observe(t, p)
+	obs, err := record.Observe(t, p)
 	if err != nil {
 		return broken(t, err)
 	}
-	j := Judge{Kubelet: k, Pod: p, LogOnly: t.LogOnly}
+	j := judge.Judge{Kubelet: k, Pod: p, LogOnly: t.LogOnly}
 	switch res := j.Trace(obs); {
 	case res.Refusal != nil:
 		f := res.Refusal
@@ -53,7 +57,7 @@ func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 		}
 		return refused(k, res)
 	case res.Accepted < len(obs):
-		return undecided(res.Accepted, obs[res.Accepted].entry.Line)
+		return undecided(res.Accepted, obs[res.Accepted].Entry.Line)
 	}
 	for i := range t.Entries {
 		if g := t.Entries[i].Gap; g != nil && g.Channel != trace.GapClock {
@@ -78,9 +82,9 @@ func checkLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	if v.Outcome != 0 {
 		return v
 	}
-	res, lines, err := Judge{Kubelet: k, Pod: p, LogOnly: true}.Log(log)
+	res, lines, err := judge.Judge{Kubelet: k, Pod: p, LogOnly: true}.Log(log)
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, judge.ErrTooLarge):
 		return Verdict{Outcome: Inconclusive, Line: lines, Reason: err.Error()}
 	case err != nil:
 		v := broken(&trace.Trace{}, err)
@@ -97,32 +101,32 @@ func checkLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 }
 
 // refused is the verdict on an observation that breaks a rule.
-func refused(k Kubelet, res Result) Verdict {
+func refused(k Kubelet, res judge.Result) Verdict {
 	f := res.Refusal
 	v := Verdict{Outcome: Violation, Rule: f.Rule, Line: f.Line, Log: f.Log, Accepted: res.Accepted, Reason: f.Reason, Allowed: f.Allowed}
 	for _, w := range f.Because {
 		v.Because = append(v.Because, Because(w))
 	}
-	if issue := knownIssue(k, f.Rule); issue != "" {
+	if issue := rules.KnownIssue(k, f.Rule); issue != "" {
 		v.Outcome, v.Issue = Known, issue
 	}
 	return v
 }
 
 // planFor reads the Pod; the verdict is one only if the model does not know it.
-func planFor(k Kubelet, pod *corev1.Pod) (*plan, Verdict) {
-	p, unknown := newPlan(pod)
-	if unknown = append(unknown, p.needs(k)...); len(unknown) > 0 {
+func planFor(k Kubelet, pod *corev1.Pod) (*podspec.Pod, Verdict) {
+	p, unknown := podspec.New(pod)
+	if unknown = append(unknown, p.Needs(k)...); len(unknown) > 0 {
 		return nil, Verdict{Outcome: Unmodelled, Unmodelled: unknown, Reason: "the Pod uses fields that the model does not know"}
 	}
 	return &p, Verdict{}
 }
 
 // stoodStill is what tells that the node stood still for a while; nil if nothing does.
-func stoodStill(obs []observation) *trace.Entry {
+func stoodStill(obs []record.Observation) *trace.Entry {
 	for n := range obs {
-		if g := obs[n].entry.Gap; g != nil && g.Channel == trace.GapClock {
-			return obs[n].entry
+		if g := obs[n].Entry.Gap; g != nil && g.Channel == trace.GapClock {
+			return obs[n].Entry
 		}
 	}
 	return nil

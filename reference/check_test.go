@@ -213,3 +213,7 @@ func TestUnmodelled(t *testing.T) {
 	assert.Equal(t, v.Outcome, reference.Unmodelled)
 	assert.DeepEqual(t, v.Unmodelled, []string{"did.restart"})
 }
+
+func twoContainers() *corev1.Pod {
+	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}, {Name: "b"}}}}
+}

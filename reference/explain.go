@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/podorder/podorder/reference/internal/judge"
+	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/rules"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/podorder/podorder/reference/trace"
 )
 
 // Order is the allowed order of what a Pod shows: a partial order of its first
@@ -24,21 +25,12 @@ type Order struct {
 	// with the rule that says so.
 	Free []Edge
 
-	nodes []node
+	nodes []judge.Possible
 	pred  [][]int // by node: the nodes right before it, in Edges
 }
 
 // Edge says that Before is seen before After, by Rule.
 type Edge struct{ Before, After, Rule string }
-
-// node is one kind of observation.
-type node struct {
-	name  string
-	line  trace.Line  // of a log line
-	pod   *corev1.Pod // of an update
-	c     int         // container; -1 for an update
-	actor trace.Actor
-}
 
 // Explain returns the allowed order of a Pod without a log. It is read off the
 // judge: an edge is a pair whose reverse [Check] refuses, and its rule is the
@@ -49,7 +41,7 @@ func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 	if v.Outcome != 0 {
 		return Order{}, unmodelledError(v)
 	}
-	o := Order{Pod: pod.Name, Kubelet: k, nodes: nodesOf(k, p)}
+	o := Order{Pod: pod.Name, Kubelet: k, nodes: judge.Possibles(k, p)}
 	n := len(o.nodes)
 	rule := make([][]string, n)
 	for a := range n {
@@ -57,10 +49,10 @@ func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 	}
 	for a, x := range o.nodes {
 		for b, y := range o.nodes {
-			if a == b || x.c >= 0 && x.c == y.c && x.actor == y.actor {
+			if a == b || x.Container >= 0 && x.Container == y.Container && x.Actor == y.Actor {
 				continue // a process orders its own lines
 			}
-			if r := refusal(k, p, y, x); r != "" && refusal(k, p, x, y) == "" {
+			if r := judge.RuleBetween(k, p, y, x); r != "" && judge.RuleBetween(k, p, x, y) == "" {
 				rule[a][b] = r
 			}
 		}
@@ -69,7 +61,7 @@ func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 	for a := range n {
 		for b := range n {
 			if rule[a][b] != "" && !slices.ContainsFunc(span(n), func(c int) bool { return o.before(rule, a, c) && o.before(rule, c, b) }) {
-				o.Edges = append(o.Edges, Edge{o.nodes[a].name, o.nodes[b].name, rule[a][b]})
+				o.Edges = append(o.Edges, Edge{o.nodes[a].Name, o.nodes[b].Name, rule[a][b]})
 				o.pred[b] = append(o.pred[b], a)
 			}
 		}
@@ -88,7 +80,7 @@ func (o Order) before(rule [][]string, a, b int) bool {
 		return true
 	}
 	x, y := o.nodes[a], o.nodes[b]
-	return a < b && x.c >= 0 && x.c == y.c && x.actor == y.actor
+	return a < b && x.Container >= 0 && x.Container == y.Container && x.Actor == y.Actor
 }
 
 func span(n int) []int {
@@ -99,125 +91,14 @@ func span(n int) []int {
 	return s
 }
 
-// nodesOf lists what the first instances of a Pod's containers can show.
-func nodesOf(k Kubelet, p *plan) []node {
-	var nodes []node
-	add := func(c int, a trace.Actor, m trace.Mark) {
-		l := trace.Line{Container: p.containers[c].name, Run: trace.NoRun, Actor: a, Mark: m}
-		name := pattern(l)
-		if a.IsProbe() {
-			name, _, _ = strings.Cut(name, ": ")
-		}
-		l.Run = 0
-		nodes = append(nodes, node{name: name, line: l, c: c, actor: a})
-	}
-	begin, end := trace.Mark{Kind: trace.Begin, N: -1}, trace.Mark{Kind: trace.End, N: 0}
-	for c, s := range p.containers {
-		add(c, trace.Main, begin)
-		for _, a := range trace.Actors()[1:] {
-			switch {
-			case !s.has(a):
-			case a.IsProbe():
-				add(c, a, end)
-			default:
-				add(c, a, begin)
-				add(c, a, end)
-			}
-		}
-		if s.role == initContainer {
-			add(c, trace.Main, end)
-			continue
-		}
-		add(c, trace.Main, trace.Mark{Kind: trace.Signal, N: -1, Signal: s.stop})
-	}
-	nodes = append(nodes, node{name: "status: " + names(p, func(s spec) bool { return s.role == regular }) + " running", pod: shownPod(k, p, -1), c: -1, actor: "shown"})
-	for c, s := range p.containers {
-		if s.readiness.declared {
-			nodes = append(nodes, node{name: "status: " + s.name + " ready", pod: shownPod(k, p, c), c: -1, actor: trace.Actor("ready " + s.name)})
-		}
-	}
-	return nodes
-}
-
-func names(p *plan, of func(spec) bool) string {
-	var out []string
-	for _, s := range p.containers {
-		if of(s) {
-			out = append(out, s.name)
-		}
-	}
-	return strings.Join(out, " and ")
-}
-
-// shownPod is the object in which all containers run; those without a
-// readiness probe are ready, and container ready, if it is not -1, as well.
-func shownPod(k Kubelet, p *plan, ready int) *corev1.Pod {
-	pod := &corev1.Pod{}
-	pod.Status.Phase = corev1.PodRunning
-	all := true
-	for c, s := range p.containers {
-		started := true
-		is := !s.readiness.declared || c == ready
-		cs := corev1.ContainerStatus{Name: s.name, Ready: is, Started: &started, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
-		switch s.role {
-		case initContainer:
-			cs.Ready, cs.State = true, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, cs)
-			continue
-		case ephemeral:
-			continue
-		case sidecar:
-			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, cs)
-		default:
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
-		}
-		all = all && is
-	}
-	is := corev1.ConditionFalse
-	if all {
-		is = corev1.ConditionTrue
-	}
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: is}, {Type: corev1.PodReady, Status: is}}
-	if k.Enabled(gateSandboxCondition) {
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue})
-	}
-	return pod
-}
-
-// refusal asks the judge for the two observations in this order, with a Pod
-// that may be deleted at any time, and returns the rule that forbids them.
-func refusal(k Kubelet, p *plan, first, second node) string {
-	var obs []observation
-	for i, x := range []node{first, second} {
-		e := &trace.Entry{At: time.Unix(int64(i), 0)}
-		o := observation{entry: e, c: x.c, log: x.line}
-		if x.pod != nil {
-			e.Type, e.Pod = trace.Modified, x.pod
-		} else {
-			e.Log, o.isLog = &x.name, true
-			o.log.Time = e.At
-		}
-		obs = append(obs, o)
-	}
-	ev := gather(p, obs, true)
-	ev.ample = true
-	r := newReader(&model{k: k, p: p, src: recorded(obs), ev: ev, logOnly: true}, unbounded())
-	for n := range obs {
-		if d := r.advance(n, &obs[n]); d != nil {
-			return d.rule
-		}
-	}
-	return ""
-}
-
-func freePairs(p *plan) []Edge {
+func freePairs(p *podspec.Pod) []Edge {
 	var free []Edge
-	for _, s := range p.containers {
-		if s.postStart {
-			free = append(free, Edge{s.name + " / main: begin", s.name + " / post start hook: begin", ruleMainUnordered})
+	for _, s := range p.Containers {
+		if s.PostStart {
+			free = append(free, Edge{s.Name + " / main: begin", s.Name + " / post start hook: begin", rules.MainUnordered})
 		}
-		if s.readiness.declared {
-			free = append(free, Edge{s.name + " / readiness probe", "", ruleReadinessBunch})
+		if s.Readiness.Declared {
+			free = append(free, Edge{s.Name + " / readiness probe", "", rules.ReadinessBunch})
 		}
 	}
 	return free

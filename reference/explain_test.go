@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 )
 
 func explain(t *testing.T, kubelet, pod string) reference.Order {
@@ -49,7 +50,7 @@ func TestExplain(t *testing.T) {
 			assert.DeepEqual(t, o.Edges, c.want)
 			assert.Equal(t, len(o.Free), c.free)
 			for _, e := range o.Edges {
-				_, ok := reference.RuleBySlug(e.Rule)
+				_, ok := rules.BySlug(e.Rule)
 				assert.Assert(t, ok, e.Rule)
 				assert.Assert(t, strings.Contains(o.Text(), e.Rule))
 			}

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -122,7 +123,7 @@ func judgeSection(t *testing.T, base, section *txtar.File) {
 	if want.outcome == reference.Violation || want.outcome == reference.Known {
 		assert.Assert(t, len(words) > 0, "section %q names no rule", section.Name)
 		want.rule, words = words[0], words[1:]
-		_, ok := reference.RuleBySlug(want.rule)
+		_, ok := rules.BySlug(want.rule)
 		assert.Assert(t, ok, "section %q: no such rule", section.Name)
 	}
 	s := &judged{t: t}

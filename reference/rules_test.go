@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -21,7 +22,7 @@ import (
 // ("refuse v1.28.5 SidecarContainers=true"); the rest is judged as v1.37.2. It is
 // a census as well: a rule without both, and a file without a rule, fail.
 func TestRules(t *testing.T) {
-	for _, r := range reference.Rules() {
+	for _, r := range rules.All() {
 		t.Run(r.Slug, func(t *testing.T) {
 			a, err := txtar.ParseFile(filepath.Join("testdata", "rules", filepath.FromSlash(r.Slug)+".txt"))
 			assert.NilError(t, err)
@@ -60,7 +61,7 @@ func TestRules(t *testing.T) {
 				}
 			}
 			assert.Assert(t, accepts > 0, "no accept section")
-			if r.Level == reference.May {
+			if r.Level == rules.May {
 				assert.Assert(t, accepts > 1 && refuses == 0, "a MAY rule has two outcomes, both accepted")
 				return
 			}
@@ -93,10 +94,10 @@ func TestRuleFilesHaveRules(t *testing.T) {
 		n++
 		rel, err := filepath.Rel(filepath.Join("testdata", "rules"), path)
 		assert.NilError(t, err)
-		_, ok := reference.RuleBySlug(strings.TrimSuffix(filepath.ToSlash(rel), ".txt"))
+		_, ok := rules.BySlug(strings.TrimSuffix(filepath.ToSlash(rel), ".txt"))
 		assert.Assert(t, ok, "%s belongs to no rule", path)
 		return nil
 	})
 	assert.NilError(t, err)
-	assert.Equal(t, n, len(reference.Rules()))
+	assert.Equal(t, n, len(rules.All()))
 }

@@ -32,14 +32,14 @@ func (o Order) SVG() string {
 	y := map[row]int{}
 	height, lane := svgTop, -2
 	for _, n := range o.nodes {
-		r := row{n.c, n.actor}
+		r := row{n.Container, n.Actor}
 		if _, ok := y[r]; ok {
 			continue
 		}
-		if lane != -2 && n.c != lane {
+		if lane != -2 && n.Container != lane {
 			height += svgGap
 		}
-		lane = n.c
+		lane = n.Container
 		y[r] = height
 		height += svgRow
 		rows = append(rows, r)
@@ -65,28 +65,28 @@ func (o Order) SVG() string {
 	}
 	for i, n := range o.nodes {
 		for j := i + 1; j < len(o.nodes); j++ {
-			if m := o.nodes[j]; n.c >= 0 && m.c == n.c && m.actor == n.actor {
-				cy := y[row{n.c, n.actor}] + svgRow/2 - 3
-				fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="9" stroke-linecap="round"/>`+"\n", x(i), cy, x(j), cy, barFill(n.actor))
+			if m := o.nodes[j]; n.Container >= 0 && m.Container == n.Container && m.Actor == n.Actor {
+				cy := y[row{n.Container, n.Actor}] + svgRow/2 - 3
+				fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="9" stroke-linecap="round"/>`+"\n", x(i), cy, x(j), cy, barFill(n.Actor))
 				break
 			}
 		}
 	}
 	for to, from := range o.pred {
 		for _, f := range from {
-			x1, y1 := x(f), y[row{o.nodes[f].c, o.nodes[f].actor}]+svgRow/2-3
-			x2, y2 := x(to), y[row{o.nodes[to].c, o.nodes[to].actor}]+svgRow/2-3
+			x1, y1 := x(f), y[row{o.nodes[f].Container, o.nodes[f].Actor}]+svgRow/2-3
+			x2, y2 := x(to), y[row{o.nodes[to].Container, o.nodes[to].Actor}]+svgRow/2-3
 			fmt.Fprintf(&b, `<path d="M%d %d C%d %d %d %d %d %d" fill="none" stroke="#444" marker-end="url(#head)"><title>%s</title></path>`+"\n",
 				x1+6, y1, x1+50, y1, x2-50, y2, x2-7, y2, html.EscapeString(o.ruleOf(f, to)))
 		}
 	}
 	for i, n := range o.nodes {
-		cy := y[row{n.c, n.actor}] + svgRow/2 - 3
-		_, mark, _ := strings.Cut(n.name, ": ")
-		if n.actor.IsProbe() || n.c < 0 {
+		cy := y[row{n.Container, n.Actor}] + svgRow/2 - 3
+		_, mark, _ := strings.Cut(n.Name, ": ")
+		if n.Actor.IsProbe() || n.Container < 0 {
 			mark = ""
 		}
-		fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="6" fill="%s" stroke="#222"><title>%s</title></circle>`+"\n", x(i), cy, barFill(n.actor), html.EscapeString(n.name))
+		fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="6" fill="%s" stroke="#222"><title>%s</title></circle>`+"\n", x(i), cy, barFill(n.Actor), html.EscapeString(n.Name))
 		if mark != "" {
 			fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="10" text-anchor="middle" fill="#333">%s</text>`+"\n", x(i), cy+17, html.EscapeString(strings.TrimPrefix(mark, "signal ")))
 		}
@@ -104,7 +104,7 @@ func (o Order) levels() []int {
 				level[i] = max(level[i], level[p]+1)
 			}
 			for j := range i {
-				if m := o.nodes[j]; n.c >= 0 && m.c == n.c && m.actor == n.actor {
+				if m := o.nodes[j]; n.Container >= 0 && m.Container == n.Container && m.Actor == n.Actor {
 					level[i] = max(level[i], level[j]+1)
 				}
 			}
@@ -115,11 +115,11 @@ func (o Order) levels() []int {
 
 func (o Order) rowName(c int, a trace.Actor) string {
 	for _, n := range o.nodes {
-		if n.c == c && n.actor == a {
+		if n.Container == c && n.Actor == a {
 			if c < 0 {
-				return n.name
+				return n.Name
 			}
-			return n.line.Container + " / " + string(a)
+			return n.Line.Container + " / " + string(a)
 		}
 	}
 	return string(a)
@@ -127,7 +127,7 @@ func (o Order) rowName(c int, a trace.Actor) string {
 
 func (o Order) ruleOf(from, to int) string {
 	for _, e := range o.Edges {
-		if e.Before == o.nodes[from].name && e.After == o.nodes[to].name {
+		if e.Before == o.nodes[from].Name && e.After == o.nodes[to].Name {
 			return e.Rule
 		}
 	}

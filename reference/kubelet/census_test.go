@@ -13,8 +13,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -39,7 +39,7 @@ func TestEveryRuleIsNamed(t *testing.T) {
 	named := map[string]string{}
 	for _, c := range comments(t, ".") {
 		for _, m := range slug.FindAllStringSubmatch(c.text, -1) {
-			_, ok := reference.RuleBySlug(m[1])
+			_, ok := rules.BySlug(m[1])
 			assert.Check(t, ok, "%s: %s is no rule of the table", c.at, m[1])
 			if filepath.Base(c.at.Filename) == "doc.go" {
 				continue
@@ -48,7 +48,7 @@ func TestEveryRuleIsNamed(t *testing.T) {
 			named[m[1]] = c.at.String()
 		}
 	}
-	for _, r := range reference.Rules() {
+	for _, r := range rules.All() {
 		reason, excepted := notExecuted[r.Slug]
 		switch {
 		case excepted:
@@ -59,7 +59,7 @@ func TestEveryRuleIsNamed(t *testing.T) {
 		}
 	}
 	for s := range notExecuted {
-		_, ok := reference.RuleBySlug(s)
+		_, ok := rules.BySlug(s)
 		assert.Check(t, ok, "%s in notExecuted is no rule of the table", s)
 	}
 }

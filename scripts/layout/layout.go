@@ -50,11 +50,54 @@ var (
 	impure = []string{"os", "net", "log", "testing", "syscall", "math/rand", "plugin", "unsafe"}
 )
 
+// floors are the lowest n packages of the model, with what a Pod is made of.
+func floors(n int) []string {
+	all := []string{"trace", "rules", "internal/podspec", "internal/record", "internal/model"}
+	may := slices.Clone(types)
+	for _, floor := range all[:n] {
+		may = append(may, Module+"/reference/"+floor)
+	}
+	return may
+}
+
 var parts = []part{
 	{
 		under:    "reference",
-		may:      slices.Concat(types, []string{Module + "/reference/trace", Module + "/reference/manifest"}),
+		may:      append(floors(5), Module+"/reference/internal/judge", Module+"/reference/manifest"),
 		mayTest:  []string{Module + "/fixtures", Module + "/reference/kubelet"},
+		neverStd: impure,
+	},
+	{
+		// The floors of the model, from the ground up: each may import those that are named
+		// before it, and none above.
+		under:    "reference/trace",
+		may:      types,
+		neverStd: impure,
+	},
+	{
+		under:    "reference/rules",
+		may:      floors(1),
+		neverStd: impure,
+	},
+	{
+		under:    "reference/internal/podspec",
+		may:      floors(2),
+		neverStd: impure,
+	},
+	{
+		under:    "reference/internal/record",
+		may:      floors(3),
+		neverStd: impure,
+	},
+	{
+		under:    "reference/internal/model",
+		may:      floors(4),
+		neverStd: impure,
+	},
+	{
+		under:    "reference/internal/judge",
+		may:      floors(5),
+		mayTest:  []string{Module + "/reference"},
 		neverStd: impure,
 	},
 	{
@@ -75,12 +118,6 @@ var parts = []part{
 		under:    "reference/kubelet/search",
 		may:      slices.Concat(types, []string{Module + "/reference/trace", Module + "/reference/kubelet"}),
 		mayTest:  []string{Module + "/reference"},
-		neverStd: impure,
-	},
-	{
-		// The recorded value stands below the model that judges it.
-		under:    "reference/trace",
-		may:      types,
 		neverStd: impure,
 	},
 	{

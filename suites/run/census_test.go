@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/podorder/podorder/fixtures"
-	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -26,14 +26,14 @@ func TestCensus(t *testing.T) {
 	for _, c := range cases {
 		assert.Check(t, len(c.Rules) > 0, "%s names no rule", c.ID)
 		for _, slug := range c.Rules {
-			_, ok := reference.RuleBySlug(slug)
+			_, ok := rules.BySlug(slug)
 			assert.Check(t, ok, "%s names rule %s, which the model does not have", c.ID, slug)
 		}
 	}
-	for _, r := range reference.Rules() {
+	for _, r := range rules.All() {
 		reason, listed := unnamed[r.Slug]
 		switch {
-		case r.Level != reference.Must:
+		case r.Level != rules.Must:
 			assert.Check(t, !listed, "%s does not bind, so it needs no reason", r.Slug)
 		case named(cases, r.Slug):
 			assert.Check(t, !listed, "a case names %s: remove it from the table", r.Slug)
@@ -41,11 +41,11 @@ func TestCensus(t *testing.T) {
 			assert.Check(t, listed && reason != "", "no case names %s (%s): add one, or to the table why not", r.Slug, r.Says)
 		}
 	}
-	for _, i := range reference.Issues() {
+	for _, i := range rules.Issues() {
 		assert.Check(t, !i.Always || named(cases, i.Rule), "no case names %s, so nobody would notice that %s is fixed", i.Rule, i.Number)
 	}
 	for slug := range unnamed {
-		_, ok := reference.RuleBySlug(slug)
+		_, ok := rules.BySlug(slug)
 		assert.Check(t, ok, "the table has rule %s, which the model does not have", slug)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/podorder/podorder/fixtures"
-	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/suites/upstream"
 )
 
@@ -88,12 +88,12 @@ func kinds(c fixtures.Case) string {
 
 // coverage is what cases together cover.
 func coverage(cases []fixtures.Case) []figure {
-	rules := figure{what: "MUST rules are named by a case"}
-	for _, r := range reference.Rules() {
-		if r.Level == reference.Must {
-			rules.all++
+	must := figure{what: "MUST rules are named by a case"}
+	for _, r := range rules.All() {
+		if r.Level == rules.Must {
+			must.all++
 			if named(cases, r.Slug) {
-				rules.covered++
+				must.covered++
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func coverage(cases []fixtures.Case) []figure {
 	covered, shown, all := table.Count(ids)
 	relations.covered, relations.all = covered, all
 	relations.what = fmt.Sprintf("order relations of the Kubernetes node suite (%s) are covered by a case, and %d more only shown; suites/upstream/relations.txt says why the others are not", table.Kubernetes, shown)
-	return []figure{rules, relations}
+	return []figure{must, relations}
 }
 
 // named reports whether a case names a rule.

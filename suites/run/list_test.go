@@ -8,7 +8,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/podorder/podorder/fixtures"
-	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/suites/upstream"
 )
 
@@ -16,8 +16,8 @@ func TestList(t *testing.T) {
 	versions, err := fixtures.ParseRange(">=1.29")
 	assert.NilError(t, err)
 	must := 0
-	for _, r := range reference.Rules() {
-		if r.Level == reference.Must {
+	for _, r := range rules.All() {
+		if r.Level == rules.Must {
 			must++
 		}
 	}

@@ -1,0 +1,91 @@
+package judge
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
+)
+
+// Judge holds what a kubelet did with one Pod against the model.
+type Judge struct {
+	Kubelet rules.Kubelet
+	Pod     *podspec.Pod
+	// LogOnly: nothing but the log was recorded.
+	LogOnly bool
+	// Complete: every process of the Pod writes every line that it can.
+	Complete bool
+	// untimed: the node may have stood still, and nothing is late.
+	untimed bool
+}
+
+// Untimed is the judge of a node that may have stood still for any time.
+func (j Judge) Untimed() Judge {
+	j.untimed = true
+	return j
+}
+
+// Result says how far the observations were accepted. Where Accepted is fewer than
+// there are, Refusal says why; without one, there are more ways to read them up to
+// there than were tried.
+type Result struct {
+	Accepted int
+	Refusal  *Refusal
+}
+
+// Trace judges the observations of a trace.
+func (j Judge) Trace(obs []record.Observation) Result {
+	r, n, d := j.readNumbered(obs, judging())
+	if d != nil {
+		return Result{n, r.refuse(n, &obs[n], d)}
+	}
+	return Result{Accepted: n}
+}
+
+// Passes reports whether the observations of a trace are all accepted.
+func (j Judge) Passes(obs []record.Observation) bool {
+	_, n, _ := j.readNumbered(obs, judging())
+	return n == len(obs)
+}
+
+// Log judges a log alone, and returns how many lines it has. It reads the log once,
+// and again where it is refused. The error is a *trace.Error for a line that is torn or
+// foreign, with the number of lines before it in the result.
+func (j Judge) Log(log io.ReadSeeker) (res Result, lines int, err error) {
+	f := record.NewLogFile(j.Pod, log)
+	g := record.NewGatherer(j.Pod, true)
+	fits := true
+	err = f.Each(func(n int, o *record.Observation) bool {
+		g.Take(o, n)
+		fits = f.Keep(&o.Log, o.Container)
+		return fits
+	})
+	switch {
+	case err != nil:
+		return Result{Accepted: f.Lines}, f.Lines, err
+	case !fits:
+		return Result{Accepted: f.Lines - 1}, f.Lines, ErrTooLarge
+	}
+	r := j.reader(f, g.Evidence(), judging())
+	var o record.Observation
+	for n := range f.Lines {
+		o = *f.At(n)
+		if d := r.advance(n, &o); d != nil {
+			some, err := f.Pick([]int{n})
+			if err != nil {
+				return Result{Accepted: n}, f.Lines, err
+			}
+			r.Look(n, &some[0])
+			return Result{n, r.refuse(n, &some[0], d)}, f.Lines, nil
+		}
+		if r.tooMany {
+			return Result{Accepted: n}, f.Lines, nil
+		}
+	}
+	return Result{Accepted: f.Lines}, f.Lines, nil
+}
+
+// ErrTooLarge is what Log says of a line with a number larger than the model looks at.
+var ErrTooLarge = fmt.Errorf("a number of this line is larger than any that the model looks at")

@@ -1,0 +1,152 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
+
+	"github.com/podorder/podorder/reference/trace"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// onEvent takes an Event: what it names had been done when it arrived. Events
+// of a later instance prove nothing here that its lines do not.
+func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
+	e := r.ob(n).Entry.Event
+	i, ok := record.EventContainer(r.p, e)
+	if !ok {
+		return []State{s}, nil
+	}
+	c, spec := &s.c[i], &r.p.Containers[i]
+	once := r.ev.Containers[i].Runs == 0 && !s.anew
+	switch e.Reason {
+	case "Pulling":
+		return r.onStartEvent(s, i, n, pulling)
+	case "Pulled":
+		return r.onStartEvent(s, i, n, pulled)
+	case "Created":
+		return r.onStartEvent(s, i, n, created)
+	case "Started":
+		return r.onStartEvent(s, i, n, started)
+	case "Killing":
+		switch {
+		case strings.HasPrefix(e.Message, "Stopping container"):
+			if c.fresh {
+				return []State{s}, nil
+			}
+			next, d := r.stop(s, i, n, byEnding, bySandbox)
+			for _, t := range next {
+				if t.c[i].run != r.ev.Containers[i].Runs {
+					// It speaks of an instance that has shown no line yet.
+					t.c[i].kill, t.c[i].killed = c.kill, c.killed
+				}
+			}
+			if s.anew {
+				next = append(slices.Clone(next), s) // or of the round before
+			}
+			return next, d
+		case !once:
+			// It may speak of any of the instances.
+		case strings.Contains(e.Message, "liveness probe"), strings.Contains(e.Message, "startup probe"):
+			return r.stop(s, i, n, byProbe)
+		case strings.Contains(e.Message, "FailedPostStartHook") && !r.mayBeReplaced(&s, i, n):
+			return r.stop(s, i, n, byHook)
+		}
+	case "FailedPostStartHook":
+		x := r.seenOf(&s, i)
+		if !spec.PostStart {
+			return nil, because(deny(rules.HookFailure), "container %s declares no postStart hook", spec.Name)
+		}
+		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i, n) && !r.mayBeReplaced(&s, i, n) {
+			return nil, deny(rules.HookFailure, Cause{x.hookEnd, rules.HookFailure}, Cause{r.ev.Containers[i].Alive, rules.HookFailure})
+		}
+	case "FailedPreStopHook":
+		if !spec.PreStop {
+			return nil, because(deny(rules.EventPossible), "container %s declares no preStop hook", spec.Name)
+		}
+	case "Unhealthy":
+		kind, _, _ := strings.Cut(e.Message, " ")
+		for word, a := range map[string]trace.Actor{"Readiness": trace.ReadinessProbe, "Liveness": trace.LivenessProbe, "Startup": trace.StartupProbe} {
+			if kind == word && !spec.Has(a) {
+				return nil, because(deny(rules.EventPossible), "container %s declares no %s", spec.Name, a)
+			}
+		}
+		if once && !s.ending.known() {
+			if c.fresh {
+				return r.shownFirst(s, i, &corev1.ContainerStatus{}, n)
+			}
+			return r.instanceDone(s, i, n, rules.AfterSync)
+		}
+	}
+	return []State{s}, nil
+}
+
+// mayBeReplaced reports whether container i may have been started again by
+// observation n, in the sync that stopped it or since it has ended: then an Event may
+// speak of an instance that neither a line nor an update shows yet.
+func (r *Reading) mayBeReplaced(s *State, i, n int) bool {
+	spec := &r.p.Containers[i]
+	again := spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0
+	return again && (r.seenOf(s, i).mainEnd != 0 || r.probeFailed(s, i)) || r.redefined(i, n)
+}
+
+// onStartEvent takes an Event of a start. One broadcaster writes them in the
+// order in which they were recorded, so they are ordered among themselves.
+func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
+	c, h := &s.c[i], &r.h[i]
+	first := r.ev.Containers[i].Runs == 0 && r.ev.Containers[i].Starts <= 1 && !r.ev.Containers[i].StartFailed && !r.ev.EventGap && !r.roundsInTrace()
+	spec := &r.p.Containers[i]
+	again := spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0
+	// One whose hook has failed is started once more, and its other Events may be lost.
+	first = first && !r.mayBeReplaced(&s, i, n) && !(again && r.ev.Containers[i].HookFailed)
+	// Nothing but its Events tells of one that writes nothing once the object is gone.
+	first = first && !(again && !r.ev.Writes(i, trace.Main) && r.objectGone())
+	if first && h.stage > at && !r.kubeletRestarted(n) && !again {
+		return nil, deny(rules.EventPossible, Cause{h.stageAt, rules.EventPossible})
+	}
+	if h.stage >= at || s.anew {
+		return []State{s}, nil // the container is started again, or it was in another round
+	}
+	if first && r.p.IsRegular(i) && !r.kubeletRestarted(n) {
+		for j := i + 1; j < r.p.Inits+r.p.Regulars; j++ {
+			if r.h[j].stage != unheard && r.ev.Containers[j].Runs == 0 && !r.ev.Containers[j].StartFailed {
+				return nil, deny(rules.ListedOrder, Cause{r.h[j].stageAt, rules.ListedOrder})
+			}
+		}
+	}
+	switch {
+	case !c.fresh, s.ending.known():
+	case h.shownRun >= 0: // it comes late
+	case at >= created && !(at == created && r.ev.Containers[i].StartFailed): // one that could not be started was created
+		return r.start(s, i, 0, n)
+	case r.p.IsRegular(i) && !c.late && !s.synced.known():
+		return r.reach(s.clone(), i, n)
+	}
+	return []State{s}, nil
+}
+
+// objectGone reports whether the latest update was the last one.
+func (r *Reading) objectGone() bool {
+	return r.shownAt > 0 && r.ob(int(r.shownAt)-1).Entry.Type == trace.Deleted
+}
+
+// hear takes an accepted Event into the history.
+func (r *Reading) hear(n int) {
+	e := r.ob(n).Entry.Event
+	i, ok := record.EventContainer(r.p, e)
+	if !ok {
+		return
+	}
+	at := map[string]stage{"Pulling": pulling, "Pulled": pulled, "Created": created, "Started": started}[e.Reason]
+	if h := &r.h[i]; at > h.stage {
+		h.stage, h.stageAt = at, int32(n)+1
+	}
+}
+
+func because(d *Denial, format string, args ...any) *Denial {
+	d.Why = fmt.Sprintf(format, args...)
+	return d
+}

@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// Level says how binding a rule is, in the words of RFC 2119.
+type Level uint8
+
+// The levels. The zero value is not a level.
+const (
+	_      Level = iota
+	Must         // breaking it is a violation
+	Should       // breaking it is reported, and fails no run
+	May          // both outcomes are accepted; the rule says so aloud
+)
+
+// String returns the level in capitals, as a violation prints it.
+func (l Level) String() string {
+	switch l {
+	case Must:
+		return "MUST"
+	case Should:
+		return "SHOULD"
+	case May:
+		return "MAY"
+	}
+	return "no level"
+}
+
+// Basis says who stands behind a rule.
+type Basis string
+
+// The two bases.
+const (
+	// Documented rules are promised by the Kubernetes documentation or API.
+	Documented Basis = "documented"
+	// Implementation rules are kept by every covered kubelet and promised by
+	// nobody.
+	Implementation Basis = "implementation"
+)
+
+// Rule is one sentence about what a kubelet does, with its source.
+type Rule struct {
+	Slug  string
+	Level Level
+	Basis Basis
+	// Says is the rule in one sentence.
+	Says string
+	// Source is a file and function of k8s.io/kubernetes, or a page of the
+	// documentation.
+	Source string
+	// Versions is the range of kubelets that the rule holds for; empty means
+	// all that are covered.
+	Versions string
+}
+
+// All returns the table of rules, grouped by the first part of the slug.
+func All() []Rule { return append([]Rule(nil), table...) }
+
+// BySlug finds a rule by its slug ("hooks/poststart-blocks-next").
+func BySlug(slug string) (Rule, bool) {
+	for _, r := range table {
+		if r.Slug == slug {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// Issue is a regression that a release really carries. It stays a violation of
+// its rule; the table turns it into the verdict known.
+type Issue struct {
+	Rule     string
+	Versions string // a range such as ">=1.35.0 <1.38.0"
+	Number   string // upstream number, "kubernetes/kubernetes#141155"
+	Says     string
+	// Always: every recording that exercises the rule shows it. Without, one
+	// that does not show it proves nothing.
+	Always bool
+}
+
+// Issues returns the table of known issues.
+func Issues() []Issue { return append([]Issue(nil), issues...) }
+
+// KnownIssue returns the number of the issue that explains a violation of the
+// rule by this kubelet.
+func KnownIssue(k Kubelet, rule string) string {
+	for _, i := range issues {
+		r, err := trace.ParseRange(i.Versions)
+		if err == nil && i.Rule == rule && r.Has(k.v) {
+			return i.Number
+		}
+	}
+	return ""
+}
+
+// DueIssue is a known issue of the kubelet that shows always where one of the rules is
+// exercised.
+func DueIssue(k Kubelet, slugs []string) (Issue, bool) {
+	for _, i := range issues {
+		r, err := trace.ParseRange(i.Versions)
+		if err == nil && i.Always && r.Has(k.v) && slices.Contains(slugs, i.Rule) {
+			return i, true
+		}
+	}
+	return Issue{}, false
+}
+
+// checkTables reports the first fault in the tables of rules and issues; a test
+// calls it.
+func checkTables() error {
+	seen := map[string]bool{}
+	for _, r := range table {
+		switch {
+		case seen[r.Slug]:
+			return fmt.Errorf("rule %s stands twice", r.Slug)
+		case r.Level < Must || r.Level > May:
+			return fmt.Errorf("rule %s has no level", r.Slug)
+		case r.Basis != Documented && r.Basis != Implementation:
+			return fmt.Errorf("rule %s has no basis", r.Slug)
+		case r.Says == "" || r.Source == "":
+			return fmt.Errorf("rule %s needs a sentence and a source", r.Slug)
+		}
+		if _, err := trace.ParseRange(r.Versions); err != nil {
+			return fmt.Errorf("rule %s: %w", r.Slug, err)
+		}
+		seen[r.Slug] = true
+	}
+	for _, i := range issues {
+		if !seen[i.Rule] {
+			return fmt.Errorf("issue %s names no rule: %s", i.Number, i.Rule)
+		}
+		if _, err := trace.ParseRange(i.Versions); err != nil {
+			return fmt.Errorf("issue %s: %w", i.Number, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,384 @@
+package rules
+
+// The slugs of the rules. Code cites the constant, cases cite the slug.
+const (
+	ListedOrder     = "start/listed-order"
+	Instances       = "start/one-instance-at-a-time"
+	RestartSerial   = "start/restart-after-sync"
+	Policy          = "restart/policy"
+	BlocksNext      = "hooks/poststart-blocks-next"
+	MainUnordered   = "hooks/poststart-races-main"
+	HookOnce        = "hooks/poststart-once"
+	HookFailure     = "hooks/poststart-failure"
+	AfterSync       = "probes/after-sync"
+	StartupGates    = "probes/startup-gates"
+	ReadinessBunch  = "probes/readiness-bunch"
+	TermAfterSync   = "terminate/after-sync"
+	TermCause       = "terminate/cause"
+	PreStopFirst    = "terminate/prestop-before-term"
+	NoStart         = "terminate/no-start-after"
+	ObjectLast      = "terminate/object-goes-last"
+	Together        = "terminate/shown-together"
+	BetweenSyncs    = "status/between-syncs"
+	WholeSync       = "status/whole-sync-at-once"
+	Forward         = "status/forward"
+	Phase           = "status/phase"
+	Conditions      = "status/conditions"
+	Sandbox         = "status/ready-to-start"
+	Ready           = "status/ready"
+	ReadyAfterProbe = "status/ready-after-probe"
+	Started         = "status/started"
+	KeptOver        = "status/kept-over-restart"
+	EventPossible   = "events/possible"
+
+	InitSerial       = "init/serial"
+	InitFirst        = "init/before-regular"
+	InitFailure      = "init/failure-blocks"
+	InitOnce         = "init/not-again"
+	SidecarStarted   = "sidecar/started-before-next"
+	SidecarHook      = "sidecar/hook-failure-holds"
+	SidecarsLast     = "sidecar/stops-last"
+	SidecarsReverse  = "sidecar/reverse-order"
+	Backoff          = "restart/backoff"
+	ExitRules        = "restart/container-rules"
+	KillAfterSync    = "restart/kill-after-sync"
+	KillsSerial      = "restart/kills-serial"
+	EphemeralOnce    = "restart/ephemeral-never"
+	HooksSerial      = "hooks/one-at-a-time"
+	InitialDelay     = "probes/initial-delay"
+	ProbesStop       = "probes/during-termination"
+	SuccessThreshold = "probes/success-threshold"
+	SidecarReadiness = "sidecar/readiness-holds-nothing"
+	StopConcurrent   = "terminate/stop-concurrent"
+	ErrorGoesOn      = "start/error-does-not-stop-next"
+	ReadinessGoesOn  = "probes/readiness-until-stopped"
+	ProbedAgain      = "probes/after-restart"
+	SidecarPrompt    = "sidecar/stops-in-turn"
+	StartupStops     = "probes/startup-stops"
+	RestartAll       = "restart/all-containers"
+	Grace            = "terminate/grace-period"
+	KillAfterTerm    = "terminate/kill-after-term"
+)
+
+// table is the table. A source names a file and function of k8s.io/kubernetes
+// (v1.37.2) unless it is a page of the documentation.
+var table = []Rule{
+	{
+		Slug: ListedOrder, Level: Must, Basis: Implementation,
+		Says:   "One sync starts the containers that are due, also those that are due again, one after another in the order in which the Pod lists them.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
+	},
+	{
+		Slug: Instances, Level: Must, Basis: Implementation,
+		Says:   "A container has one instance at a time: nothing of an instance is seen after it was shown as terminated or after the first line of the next one.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions)",
+	},
+	{
+		Slug: RestartSerial, Level: Must, Basis: Implementation,
+		Says:   "A container is restarted by a later sync, which begins only when the sync before it has ended, hooks included.",
+		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
+	},
+	{
+		Slug: Policy, Level: Must, Basis: Documented,
+		Says:   "A regular container that exited is started again only if the restartPolicy of the Pod says so.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy",
+	},
+	{
+		Slug: BlocksNext, Level: Must, Basis: Implementation,
+		Says:   "The next container is not started before the postStart hook of the one before it has ended.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (startContainer)",
+	},
+	{
+		Slug: MainUnordered, Level: May, Basis: Documented,
+		Says:   "The first lines of a container's main process and of its postStart hook come in either order.",
+		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
+	},
+	{
+		Slug: HookOnce, Level: Must, Basis: Implementation,
+		Says:   "The kubelet runs the postStart hook at most once for each instance of a container.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (startContainer)",
+	},
+	{
+		Slug: HookFailure, Level: Must, Basis: Documented,
+		Says:   "FailedPostStartHook is recorded only for a container whose postStart hook did not succeed.",
+		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-execution",
+	},
+	{
+		Slug: AfterSync, Level: Must, Basis: Implementation,
+		Says:   "No probe of an instance runs before the sync that started it has ended, with every postStart hook of that sync.",
+		Source: "pkg/kubelet/prober/worker.go (doProbe), pkg/kubelet/kubelet.go (SyncPod)",
+	},
+	{
+		Slug: StartupGates, Level: Must, Basis: Documented,
+		Says:   "Readiness and liveness probes of an instance wait until its startup probe has succeeded.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#types-of-probe",
+	},
+	{
+		Slug: ReadinessBunch, Level: May, Basis: Implementation,
+		Says:   "Readiness probes may follow each other closely after a start, or begin a whole period late.",
+		Source: "pkg/kubelet/prober/prober_manager.go (UpdatePodStatus)",
+	},
+	{
+		Slug: TermAfterSync, Level: Must, Basis: Implementation,
+		Says:   "Termination begins only when the running sync has ended: a postStart hook ends first, and the containers behind it are still started.",
+		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop), pkg/kubelet/kubelet.go (SyncPod)",
+	},
+	{
+		Slug: TermCause, Level: Must, Basis: Documented,
+		Says:   "A container gets preStop or TERM only because the Pod ends, a liveness or startup probe failed failureThreshold times in a row, or its postStart hook failed; instead of TERM it gets the stop signal that it asks for.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+	},
+	{
+		Slug: PreStopFirst, Level: Must, Basis: Documented,
+		Says:   "A preStop hook completes before TERM is sent to its container, unless the grace period runs out first.",
+		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
+	},
+	{
+		Slug: NoStart, Level: Must, Basis: Implementation,
+		Says:   "Once the termination of the Pod has begun, no container is started.",
+		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
+	},
+	{
+		Slug: ObjectLast, Level: Must, Basis: Documented,
+		Says:   "The Pod object goes only after its containers have stopped, unless the deletion was forced.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+	},
+	{
+		Slug: Together, Level: Must, Basis: Implementation,
+		Says:   "Containers that were running when the termination of the Pod began turn Terminated in one update, when all have stopped.",
+		Source: "pkg/kubelet/kubelet.go (SyncTerminatingPod)",
+	},
+	{
+		Slug: BetweenSyncs, Level: Must, Basis: Implementation,
+		Says:   "An instance is shown only after the sync that started it has ended, with every postStart hook of that sync.",
+		Source: "pkg/kubelet/kubelet.go (SyncPod)",
+	},
+	{
+		Slug: WholeSync, Level: Must, Basis: Implementation,
+		Says:   "All containers that one sync started are shown in the same update.",
+		Source: "pkg/kubelet/kubelet.go (SyncPod)",
+	},
+	{
+		Slug: Forward, Level: Must, Basis: Implementation,
+		Says:   "The shown state of a container only goes forward: waiting, running, terminated, then the next instance.",
+		Source: "pkg/kubelet/status/status_manager.go (updateStatusInternal, checkContainerStateTransition)",
+	},
+	{
+		Slug: Phase, Level: Must, Basis: Documented,
+		Says:   "The phase follows from the shown container states: Pending while one has not been started, Running while one runs. Succeeded and Failed are final.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
+	},
+	{
+		Slug: Conditions, Level: Must, Basis: Documented,
+		Says:   "ContainersReady and Ready are True exactly when every shown container is ready, Ready only once its readiness gates are set as well; a Pod without init containers is Initialized.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-conditions",
+	},
+	{
+		Slug: Sandbox, Level: Must, Basis: Implementation,
+		Says:   "PodReadyToStartContainers is absent before 1.29, turns True with the first running container before 1.36, and as soon as the sandbox exists from 1.36.",
+		Source: "pkg/kubelet/kubelet.go (OnPodSandboxReady), pkg/kubelet/status/generate.go",
+	},
+	{
+		Slug: Ready, Level: Must, Basis: Documented,
+		Says:   "A container is ready only while it runs and has started; without a readiness probe it is ready as soon as that is shown.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#types-of-probe",
+	},
+	{
+		Slug: ReadyAfterProbe, Level: Must, Basis: Documented,
+		Says:   "A container with a readiness probe turns ready only after that probe succeeded for this instance.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#types-of-probe",
+	},
+	{
+		Slug: Started, Level: Must, Basis: Implementation,
+		Says:   "Without a startup probe a container is shown as started exactly while it is shown as running.",
+		Source: "pkg/kubelet/prober/prober_manager.go (isContainerStarted)",
+	},
+	{
+		Slug: KeptOver, Level: Must, Basis: Implementation,
+		Says:     "A container that ran for more than 10 s before its kubelet was started again stays started, and stays ready, in a Pod that is, until a readiness probe fails.",
+		Source:   "pkg/kubelet/prober/prober_manager.go (isContainerStarted, setReadyStateOnKubeletRestart)",
+		Versions: ">=1.35",
+	},
+	{
+		Slug: EventPossible, Level: Must, Basis: Implementation,
+		Says:   "An Event names only something that the kubelet can have done by then; a missing Event proves nothing.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (startContainer, killContainer)",
+	},
+	{
+		Slug: InitSerial, Level: Must, Basis: Documented,
+		Says:   "Init containers run one at a time, in the order in which the Pod lists them: the next one starts only after the one before it exited with 0.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
+	},
+	{
+		Slug: InitFirst, Level: Must, Basis: Documented,
+		Says:   "A regular container starts only after every init container has exited with 0.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
+	},
+	{
+		Slug: InitFailure, Level: Must, Basis: Documented,
+		Says:   "While an init container has not exited with 0, nothing behind it starts.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
+	},
+	{
+		Slug: InitOnce, Level: Must, Basis: Implementation,
+		Says:   "An init container that exited with 0 is not run again in the same sandbox.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
+	},
+	{
+		Slug: SidecarStarted, Level: Must, Basis: Documented,
+		Says:     "What is listed behind a sidecar starts only after the sidecar runs, its postStart hook has ended and its startup probe, if any, has succeeded.",
+		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
+		Versions: ">=1.29",
+	},
+	{
+		Slug: SidecarHook, Level: Must, Basis: Implementation,
+		Says:     "A sidecar whose postStart hook failed holds back everything behind it until it is restarted and the hook succeeds.",
+		Source:   "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
+		Versions: ">=1.29",
+	},
+	{
+		Slug: SidecarsLast, Level: Must, Basis: Documented,
+		Says:     "A sidecar gets TERM only after every regular container has stopped, unless the grace period runs out first.",
+		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
+		Versions: ">=1.29",
+	},
+	{
+		Slug: SidecarsReverse, Level: Must, Basis: Documented,
+		Says:     "Sidecars get TERM in the reverse of the listed order, each after those behind it have stopped, unless the grace period runs out first.",
+		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+		Versions: ">=1.29",
+	},
+	{
+		Slug: Backoff, Level: Must, Basis: Documented,
+		Says:   "Behind the first one, a restart comes no sooner than 10, 20, 40, … 300 s after the exit before it.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (doBackOff)",
+	},
+	{
+		Slug: ExitRules, Level: Must, Basis: Documented,
+		Says:     "The first restart rule that matches the exit code decides whether a container is started again, then the policy of the container, then that of the Pod.",
+		Source:   "pkg/api/v1/pod/util.go (ContainerShouldRestart)",
+		Versions: ">=1.35",
+	},
+	{
+		Slug: KillAfterSync, Level: Must, Basis: Implementation,
+		Says:   "A container is stopped because of a probe only when no sync runs: a postStart hook of another container ends first.",
+		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
+	},
+	{
+		Slug: KillsSerial, Level: Must, Basis: Implementation,
+		Says:     "The containers that one sync stops are stopped one after the other.",
+		Source:   "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
+		Versions: "<1.38",
+	},
+	{
+		Slug: EphemeralOnce, Level: Must, Basis: Documented,
+		Says:   "An ephemeral container is never started again.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/",
+	},
+	{
+		Slug: HooksSerial, Level: Must, Basis: Implementation,
+		Says:   "Within one Pod two postStart hooks never overlap.",
+		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
+	},
+	{
+		Slug: InitialDelay, Level: Must, Basis: Documented,
+		Says:   "A probe waits for initialDelaySeconds since the start of its container, and comes at most a second too early.",
+		Source: "pkg/kubelet/prober/worker.go (doProbe)",
+	},
+	{
+		Slug: ProbesStop, Level: Must, Basis: Implementation,
+		Says:   "Startup and liveness probes of regular containers, from 1.38 those of sidecars too, end when the termination of the Pod begins; what is in flight may come to its end.",
+		Source: "pkg/kubelet/prober/prober_manager.go (StopLivenessAndStartup)",
+	},
+	{
+		Slug: SuccessThreshold, Level: Must, Basis: Documented,
+		Says:   "A container turns ready only after successThreshold successes of its readiness probe in a row, and unready only after failureThreshold failures.",
+		Source: "pkg/kubelet/prober/worker.go (doProbe)",
+	},
+	{
+		Slug: Grace, Level: Must, Basis: Documented,
+		Says:   "A container that does not stop is killed when the grace period has run out, two seconds later at most.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer)",
+	},
+	{
+		Slug: KillAfterTerm, Level: Must, Basis: Implementation,
+		Says:   "A container gets two seconds between TERM and KILL, however short the grace period is.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer)",
+	},
+	{
+		Slug: StartupStops, Level: Must, Basis: Implementation,
+		Says:     "The startup probe of an instance is not run again once the kubelet has taken its success in, which the first readiness or liveness probe shows.",
+		Source:   "pkg/kubelet/prober/worker.go (doProbe)",
+		Versions: ">=1.32",
+	},
+	{
+		Slug: RestartAll, Level: Must, Basis: Documented,
+		Says:     "RestartAllContainers stops the other containers without their preStop hooks.",
+		Source:   "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
+		Versions: ">=1.36",
+	},
+	{
+		Slug: ReadinessGoesOn, Level: Must, Basis: Documented,
+		Says:   "While the Pod is terminated, the readiness probe of a container goes on until the container has stopped.",
+		Source: "pkg/kubelet/kubelet.go (SyncTerminatingPod)",
+	},
+	{
+		Slug: ProbedAgain, Level: Must, Basis: Implementation,
+		Says:   "A container that was started again is probed like its instance before.",
+		Source: "pkg/kubelet/prober/worker.go (doProbe)",
+	},
+	{
+		Slug: SidecarPrompt, Level: Must, Basis: Implementation,
+		Says:     "A sidecar gets TERM as soon as everything that it waits for has stopped; what does not run counts as stopped.",
+		Source:   "pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering)",
+		Versions: ">=1.29",
+	},
+	{
+		Slug: SidecarReadiness, Level: May, Basis: Documented,
+		Says:   "What is listed behind a sidecar may start before the readiness or liveness probe of the sidecar has succeeded.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
+	},
+	{
+		Slug: StopConcurrent, Level: May, Basis: Documented,
+		Says:   "The containers of a Pod that ends are stopped at the same time: preStop hooks, TERM and exits of different regular containers, and preStop hooks of sidecars, come in any order.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+	},
+	{
+		Slug: ErrorGoesOn, Level: May, Basis: Implementation,
+		Says:   "A regular container that could not be started, or whose postStart hook failed, does not keep the next one from starting, and may be started after it.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
+	},
+}
+
+// issues is the table of regressions that releases carry.
+var issues = []Issue{
+	{
+		Rule: StartupGates, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
+		Says: "A container restarted within one sync inherits started from its old instance, so readiness and liveness probes may run before its startup probe.",
+	},
+	{
+		Rule: Ready, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
+		Says: "A container restarted within one sync inherits started from its old instance, and is shown as ready while its startup probe takes that back.",
+	},
+	{
+		// v1.36.0 to v1.36.2 make a new context for every sync, and a deletion cancels that of the
+		// last one alone (pkg/kubelet/pod_workers.go, startPodSync). From v1.37.0 workers are
+		// detached from it (pkg/kubelet/prober/prober_manager.go, AddPod).
+		Rule: ReadinessGoesOn, Versions: "1.35 or >=1.36.3 <1.37", Number: "kubernetes/kubernetes#140881", Always: true,
+		Says: "Probe workers inherit a context that the deletion cancels, so exec readiness probes are not run any more and Ready stays as it was.",
+	},
+	{
+		// Corrected in pkg/kubelet/prober/worker.go (doProbe); 1.32 never was.
+		Rule: ProbedAgain, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
+		Says: "The probe workers of a sidecar in a Pod with restartPolicy Never end with its first instance, so a restarted sidecar is not probed until a later sync makes new ones.",
+	},
+	{
+		Rule: Ready, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
+		Says: "A restarted sidecar whose probe workers have ended counts as started and ready, and is shown as ready while a new worker takes that back.",
+	},
+	{
+		// Corrected in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering).
+		Rule: SidecarPrompt, Versions: ">=1.29 <1.29.8 or >=1.30 <1.30.4", Number: "kubernetes/kubernetes#125880", Always: true,
+		Says: "A sidecar that does not run is waited for, so those before it wait out the grace period.",
+	},
+}

@@ -1,15 +1,14 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
-
 	"github.com/podorder/podorder/reference/trace"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // onEvent takes an Event: what it names had been done when it arrived. Events
@@ -78,26 +77,17 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 			if c.fresh {
 				return r.shownFirst(s, i, &corev1.ContainerStatus{}, n)
 			}
-			return r.instanceDone(s, i, n, rules.AfterSync)
+			return r.syncOfHasEnded(s, i, n, rules.AfterSync)
 		}
 	}
 	return []State{s}, nil
-}
-
-// mayBeReplaced reports whether container i may have been started again by
-// observation n, in the sync that stopped it or since it has ended: then an Event may
-// speak of an instance that neither a line nor an update shows yet.
-func (r *Reading) mayBeReplaced(s *State, i, n int) bool {
-	spec := &r.p.Containers[i]
-	again := spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0
-	return again && (r.seenOf(s, i).mainEnd != 0 || r.probeFailed(s, i)) || r.redefined(i, n)
 }
 
 // onStartEvent takes an Event of a start. One broadcaster writes them in the
 // order in which they were recorded, so they are ordered among themselves.
 func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 	c, h := &s.c[i], &r.h[i]
-	first := r.ev.Containers[i].Runs == 0 && r.ev.Containers[i].Starts <= 1 && !r.ev.Containers[i].StartFailed && !r.ev.EventGap && !r.roundsInTrace()
+	first := r.ev.Containers[i].Runs == 0 && r.ev.Containers[i].Starts <= 1 && !r.ev.Containers[i].StartFailed && !r.ev.EventGap && !r.mayBeginAgain()
 	spec := &r.p.Containers[i]
 	again := spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0
 	// One whose hook has failed is started once more, and its other Events may be lost.
@@ -123,7 +113,7 @@ func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 	case at >= created && !(at == created && r.ev.Containers[i].StartFailed): // one that could not be started was created
 		return r.start(s, i, 0, n)
 	case r.p.IsRegular(i) && !c.late && !s.synced.known():
-		return r.reach(s.clone(), i, n)
+		return r.syncReaches(s.clone(), i, n)
 	}
 	return []State{s}, nil
 }
@@ -133,8 +123,8 @@ func (r *Reading) objectGone() bool {
 	return r.shownAt > 0 && r.ob(int(r.shownAt)-1).Entry.Type == trace.Deleted
 }
 
-// hear takes an accepted Event into the history.
-func (r *Reading) hear(n int) {
+// recordEvent takes an accepted Event into the history.
+func (r *Reading) recordEvent(n int) {
 	e := r.ob(n).Entry.Event
 	i, ok := record.EventContainer(r.p, e)
 	if !ok {
@@ -144,9 +134,4 @@ func (r *Reading) hear(n int) {
 	if h := &r.h[i]; at > h.stage {
 		h.stage, h.stageAt = at, int32(n)+1
 	}
-}
-
-func because(d *Denial, format string, args ...any) *Denial {
-	d.Why = fmt.Sprintf(format, args...)
-	return d
 }

@@ -1,18 +1,136 @@
 package model
 
 import (
+	"math"
 	"time"
 
-	"github.com/podorder/podorder/reference/internal/record"
-	"github.com/podorder/podorder/reference/rules"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// tooLate reports why container i can no longer be alive when line n was written:
+// minimumGrace is the least time between TERM and KILL
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go, minimumGracePeriodInSeconds).
+const minimumGrace = 2 * time.Second
+
+// grace is the grace period of a deletion or eviction.
+func (r *Reading) grace(of int32) time.Duration {
+	g := r.p.Grace
+	if p, err := r.ob(int(of) - 1).Entry.Did.Delete(); err == nil && p.GracePeriodSeconds != nil {
+		g = *p.GracePeriodSeconds
+	}
+	return time.Duration(g) * time.Second
+}
+
+// graceLeft reports whether the grace period within which container i is being
+// stopped had surely not run out when line n was written.
+func (r *Reading) graceLeft(s *State, i, n int) bool {
+	return r.ev.Ample || r.stoppedWithin(s, i, n, math.MaxInt64)
+}
+
+// stoppedWithin reports whether line n was surely written before so much time
+// had passed since the stop of container i began, with the grace period not over
+// either. A second is left for the arithmetic in whole seconds (killContainer
+// floors what it subtracts), and for the clock that an act was recorded by.
+func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
+	if r.ev.EndsAnyTime {
+		return false // it may have been ended with any period
+	}
+	var end time.Time
+	least := min(time.Duration(r.p.Grace)*time.Second, most)
+	for _, a := range r.ev.Ends {
+		if int(a) > n+1 {
+			break
+		}
+		by := s.c[i].killed
+		if s.c[i].kill == byEnding && (!by.known() || s.ending.Obs < by.Obs) {
+			by = s.ending
+		}
+		if by.known() && by.Obs < a {
+			return false // it was being stopped already, and nothing says since when
+		}
+		// A Pod that is being deleted has the period of its deletion, also for
+		// a container that is stopped for another reason.
+		g := min(r.grace(a), most)
+		least = min(least, g)
+		if e := r.ob(int(a) - 1).Entry.At.Add(g); end.IsZero() || e.Before(end) {
+			end = e
+		}
+	}
+	x := r.seenOf(s, i)
+	switch s.c[i].kill {
+	case byEnding:
+		deleted := !end.IsZero()
+		if deleted && r.lostForGood() {
+			// Or it was stopped because of its sandbox, before the Pod was deleted and
+			// with the grace period of the Pod; no line says which of the two.
+			if len(r.ev.Sandboxes) == 0 {
+				return false
+			}
+			if a := r.ev.Sandboxes[0]; int(a) <= n+1 {
+				if e := r.ob(int(a) - 1).Entry.At.Add(least); e.Before(end) {
+					end = e
+				}
+			}
+		}
+		last, seen := r.endedByItself(s, i, n, deleted)
+		if !seen {
+			return false
+		}
+		if e := last.Add(least); !last.IsZero() && (end.IsZero() || e.Before(end)) {
+			end = e
+		}
+	case byProbe:
+		spec := &r.p.Containers[i]
+		if !spec.Liveness.Declared && !spec.Startup.Declared {
+			// Its definition has changed, and no act before has asked for it.
+			a := r.ev.Containers[i].Changed
+			if a <= 1 || r.kubeletRestarted(n) {
+				return false
+			}
+			end = r.ob(int(a) - 1).Entry.At.Add(least)
+			break
+		}
+		if x.failing == 0 {
+			return false
+		}
+		g := min(orGrace(spec.Liveness, r.p.Grace), orGrace(spec.Startup, r.p.Grace))
+		end = r.written(int(x.failing) - 1).Add(min(least, time.Duration(g)*time.Second))
+		if r.changedBy(i, n) {
+			return false // or it was stopped for that
+		}
+	case byHook:
+		if x.hookEnd == 0 || r.cutOff(s.c[i].killed.Obs, n) {
+			return false // or another kubelet has stopped it for another reason
+		}
+		end = r.written(int(x.hookEnd) - 1).Add(least)
+	default:
+		return false
+	}
+	return r.written(n).Add(r.slack(n)).Before(end.Add(-time.Second))
+}
+
+func orGrace(p podspec.Probe, grace int64) int64 {
+	if p.Declared {
+		return p.Grace
+	}
+	return grace
+}
+
+// stopBegun is the first line that shows an instance being stopped.
+func (r *Reading) stopBegun(x *seen) int32 {
+	if x.preStop == 0 || x.term != 0 && x.term < x.preStop {
+		return x.term
+	}
+	return x.preStop
+}
+
+// outlivesGrace reports why container i can no longer be alive when line n was written:
 // it began to be stopped longer ago than its grace period lasts.
-func (r *Reading) tooLate(s *State, i, n int) *Denial {
+func (r *Reading) outlivesGrace(s *State, i, n int) *Denial {
 	stop := r.stopOf(s, i, n)
 	if stop == nil {
 		return nil
@@ -24,9 +142,9 @@ func (r *Reading) tooLate(s *State, i, n int) *Denial {
 	return stop.denial(r.p.Containers[i].Name, "is still alive", lasted)
 }
 
-// endedTooLate reports why container i cannot have ended when an update shows it
+// outlivedGrace reports why container i cannot have ended when an update shows it
 // to have: the same of one that writes nothing.
-func (r *Reading) endedTooLate(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
+func (r *Reading) outlivedGrace(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
 	end := cs.State.Terminated
 	if !record.IsEnd(end) || end.FinishedAt.IsZero() || s.c[i].run != cs.RestartCount {
 		return nil
@@ -147,4 +265,57 @@ func (r *Reading) hasOwnGrace(s *State, i, n int) bool {
 	last, seen := r.endedByItself(s, i, n, true)
 	first := r.ob(int(r.ev.Ends[0]) - 1).Entry.At
 	return !seen || !last.IsZero() && last.Add(-time.Second-record.StampSlack).Before(first)
+}
+
+// killedTooSoon says why a container cannot have been killed so soon after its
+// TERM: the kubelet leaves it two seconds at least.
+func (r *Reading) killedTooSoon(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
+	end := cs.State.Terminated
+	if end == nil || end.ExitCode != 137 || end.Reason == "OOMKilled" || end.FinishedAt.IsZero() {
+		return nil
+	}
+	// A line of TERM may come long after the signal. What came surely before
+	// the signal is the end of the preStop hook, or the end of the Pod.
+	x := r.h[i].at(cs.RestartCount)
+	if x.mainEnd != 0 || s.c[i].run != cs.RestartCount {
+		return nil
+	}
+	before, since := x.preStopEnd, time.Time{}
+	switch {
+	case before != 0 && before < x.term:
+		if !r.graceLeft(s, i, int(before)-1) {
+			return nil // one that outlasts the grace period is not waited for
+		}
+		since = r.written(int(before) - 1)
+	case before == 0 && r.deletedOnly(s, i):
+		// A preStop hook that goes on was waited for until the grace period was over.
+		outlasted := x.preStopBegin != 0 && r.ev.Marks(i, trace.PreStop) && len(r.ev.Ends) == 1
+		before = r.ev.Ends[0]
+		if !outlasted && before > x.term {
+			return nil
+		}
+		since = r.ob(int(before) - 1).Entry.At.Add(r.ev.Ahead)
+		grace := time.Duration(0)
+		if outlasted {
+			grace = r.grace(before)
+		}
+		if r.podIsOver(s, i) {
+			// Or it had come to its end by itself before.
+			last, seen := r.endedByItself(s, i, n, true)
+			if !seen {
+				return nil
+			}
+			if !last.IsZero() && last.Before(since) {
+				since, grace = last, min(grace, time.Duration(r.p.Grace)*time.Second)
+			}
+		}
+		since = since.Add(grace)
+	default:
+		return nil
+	}
+	// finishedAt has whole seconds: the end came less than one later.
+	if end.FinishedAt.Add(time.Second + record.StampSlack).Before(since.Add(minimumGrace)) {
+		return because(deny(rules.KillAfterTerm, Cause{before, rules.KillAfterTerm}, Cause{x.term, rules.KillAfterTerm}), "container %s was killed at %s, less than %s after its TERM", cs.Name, end.FinishedAt.UTC().Format("15:04:05"), minimumGrace)
+	}
+	return nil
 }

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/internal/record"
-
 	"github.com/podorder/podorder/reference/trace"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // history is what the observations so far have shown of one container.
@@ -114,16 +114,6 @@ func newHistory(p *podspec.Pod) []history {
 }
 
 var unseen seen
-
-// at returns what was seen of an instance; never nil.
-func (h *history) at(run int32) *seen {
-	for i := len(h.runs) - 1; i >= 0; i-- {
-		if h.runs[i].run == run {
-			return &h.runs[i]
-		}
-	}
-	return &unseen
-}
 
 // newest returns the newest instance that was seen; run is -1 if none was.
 func (h *history) newest() *seen {

@@ -2,14 +2,13 @@ package model
 
 import (
 	"slices"
-	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // model is everything that does not change while a trace is read.
@@ -92,9 +91,6 @@ func (r *Reading) From(src record.Source) {
 	r.model = &m
 }
 
-// at names observation n as the cause of a fact under a rule.
-func at(n int, rule string) Cause { return Cause{int32(n) + 1, rule} }
-
 // Step returns the states that may follow s once observation n has been made,
 // with no more hidden steps taken than it forces. None means that s does not
 // admit it, for the reason given.
@@ -111,70 +107,100 @@ func (r *Reading) Step(s State, n int) ([]State, *Denial) {
 	return r.same(s), nil
 }
 
-// mayExit reports whether the kubelet may go by such an exit code of instance x of
-// container i: the one that it was shown to have ended with, else the one that it
-// logged. A process that is being stopped may be killed between its last line and
-// its exit.
-func (r *Reading) mayExit(i int, x *seen, such func(code int32) bool) bool {
-	all := r.ev.Containers[i].Exits[x.run]
-	last := x.mainEnd
-	if last == 0 {
-		last = x.last
-	}
-	if !r.ev.NewSandbox || last == 0 {
-		if len(all) > 0 {
-			return such(all[len(all)-1].ExitCode)
-		}
-		return such(x.mainCode)
-	}
-	// In a new sandbox another instance may have that number, and several may have been
-	// shown with in one second.
-	at, shown := r.written(int(last)-1), false
-	for _, all := range r.ev.Containers[i].Exits {
-		for _, end := range all {
-			if at.Before(end.StartedAt.Time) || at.After(end.FinishedAt.Add(time.Second+record.StampSlack)) {
-				continue
-			}
-			if shown = true; such(end.ExitCode) {
-				return true
-			}
-		}
-	}
-	return !shown && such(x.mainCode)
-}
-
 // seenOf is what the lines have shown of the newest instance of container i in
 // state s.
 func (r *Reading) seenOf(s *State, i int) *seen { return r.h[i].at(s.c[i].run) }
 
-func firstOf(a, b *Denial) *Denial {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// stopping is for how long a kubelet that is told to stop may go on. This is
-// patience.
-const stopping = 5 * time.Second
-
-// cutOff reports whether the kubelet was restarted between two observations:
-// the hook that it ran has died then, without an end.
-func (r *Reading) cutOff(from int32, n int) bool {
-	return slices.ContainsFunc(r.ev.Restarts, func(x int32) bool {
-		if x > from || int(x) > n+1 {
-			return int(x) <= n+1
+// Record takes an accepted observation into the history.
+func (r *Reading) Record(n int) {
+	o := r.ob(n)
+	switch e := o.Entry; {
+	case o.IsLog:
+		spec, run := &r.p.Containers[o.Container], r.runOf(o.Container, &o.Log)
+		old := spec.Probe(o.Log.Actor).Network && run > 0 && (o.Log.Actor != trace.StartupProbe || r.startsOld(o.Container, run, n)) && !r.shownBy(o.Container, run, n)
+		other := r.mayBeginAgain() || r.ev.Containers[o.Container].Changed != 0
+		r.h[o.Container].record(spec, run, &o.Log, n, old, other)
+	case e.Event != nil:
+		r.recordEvent(n)
+	case e.Pod != nil:
+		r.shownAt, r.phase = int32(n)+1, e.Pod.Status.Phase
+		r.ready = slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		r.initialized = r.initialized || slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue
+		})
+		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses} {
+			for i := range list {
+				if c, ok := r.p.Index[list[i].Name]; ok {
+					r.h[c].show(&list[i], n)
+				}
+			}
 		}
-		return r.ob(int(from) - 1).At().Before(r.ob(int(x) - 1).Entry.At.Add(stopping))
-	})
+	}
 }
 
-// kubeletRestarted reports whether the kubelet was restarted by observation n.
-func (r *Reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
+// MayBeNext reports whether a line may be of the instance after the one to which
+// it was taken to belong.
+func (r *Reading) MayBeNext(o *record.Observation) bool {
+	return o.IsLog && o.Log.Run == trace.NoRun && r.h[o.Container].newest().run >= 0 && r.runOf(o.Container, &o.Log) < r.ev.Containers[o.Container].Runs
+}
 
-// killedAtLast reports whether instance x of container i may have been killed between
-// its last line and its exit, because its postStart hook had died without a line: no
-// status shows its exit code.
-func (r *Reading) killedAtLast(i int, x *seen) bool {
-	return r.p.Containers[i].PostStart && x.hookEnd == 0 && (r.logOnly || r.ev.Containers[i].HookFailed) && len(r.ev.Containers[i].Exits[x.run]) == 0
+// Copy is a reading of its own from here on.
+func (r *Reading) Copy() Reading {
+	c := *r
+	c.h = slices.Clone(r.h)
+	for i := range c.h {
+		c.h[i].runs = slices.Clone(c.h[i].runs)
+	}
+	return c
+}
+
+// Landmarks calls do with the observations (index + 1) that the history points at, and with
+// the acts.
+func (r *Reading) Landmarks(do func(obs int32)) {
+	for i := range r.h {
+		for _, x := range r.h[i].runs {
+			for _, at := range []int32{
+				x.first, x.last, x.mainBegin, x.mainEnd, x.term, x.hookFirst, x.hookBegin, x.hookEnd, x.preStop, x.preStopBegin, x.preStopEnd,
+				x.started, x.ready, x.failing, x.probed, x.readinessLast, x.livenessLast, x.startupFirst, x.startupLast, x.passed,
+			} {
+				do(at)
+			}
+		}
+		do(r.h[i].stageAt)
+		do(r.h[i].shownObs)
+	}
+	do(r.shownAt)
+	for _, at := range slices.Concat(r.ev.Ends, r.ev.Restarts, r.ev.Sandboxes) {
+		do(at)
+	}
+	for _, d := range r.ev.Due {
+		do(d.Obs)
+	}
+}
+
+// Signs calls do with the observations (index + 1), early or late, that show that an actor
+// writes to the log at all, that a container lived, and that there were Events of that time.
+func (r *Reading) Signs(do func(obs int32)) {
+	for c := range r.ev.Containers {
+		for _, at := range slices.Concat(r.ev.Containers[c].Logs[:], []int32{r.ev.Containers[c].Alive}) {
+			do(at)
+		}
+	}
+	do(r.ev.ToldAt)
+}
+
+// same reports whether two states are one for all that can still follow. What
+// forced a fact matters to explanations alone.
+func (s *State) same(t *State) bool {
+	if s.key() != t.key() {
+		return false
+	}
+	for i := range s.c {
+		if s.c[i].key() != t.c[i].key() {
+			return false
+		}
+	}
+	return true
 }

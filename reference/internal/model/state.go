@@ -23,13 +23,6 @@ type State struct {
 	ending Cause
 }
 
-// Cause is the observation that forced a fact, with the rule that lets one
-// conclude so. The zero cause means that nothing has forced the fact.
-type Cause struct {
-	Obs  int32 // index of the observation + 1
-	Rule string
-}
-
 func (c Cause) known() bool { return c.Obs != 0 }
 
 // instance is the newest instance of one container.
@@ -87,33 +80,6 @@ func NewState(p *podspec.Pod) State {
 func (s State) clone() State {
 	s.c = slices.Clone(s.c)
 	return s
-}
-
-// Denial says why a state does not admit an observation.
-type Denial struct {
-	Rule string
-	// because are the observations (index + 1) that forbid it, with the rule
-	// that makes each one forbid it.
-	Because []Cause
-	Why     string // what exactly is wrong, where the rule alone does not say
-}
-
-func deny(rule string, because ...Cause) *Denial {
-	return &Denial{Rule: rule, Because: slices.DeleteFunc(because, func(c Cause) bool { return !c.known() })}
-}
-
-// same reports whether two states are one for all that can still follow. What
-// forced a fact matters to explanations alone.
-func (s *State) same(t *State) bool {
-	if s.key() != t.key() {
-		return false
-	}
-	for i := range s.c {
-		if s.c[i].key() != t.c[i].key() {
-			return false
-		}
-	}
-	return true
 }
 
 // hash is the same for states that are (FNV-1a, by word).

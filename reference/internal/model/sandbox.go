@@ -3,10 +3,10 @@ package model
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/rules"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // mayBeginAnew reports whether all containers may have been started anew since
@@ -48,13 +48,13 @@ func (r *Reading) leftSandbox(s *State) Cause {
 // asksForAll reports whether a container has exited with a code for which one
 // of its rules restarts all containers.
 func (r *Reading) asksForAll(s *State) bool {
-	_, asks := r.asked(s)
+	_, asks := r.restartAllAsked(s)
 	return asks
 }
 
-// asked is the exit, or the last sign, of a container that asks for all to be
+// restartAllAsked is the exit, or the last sign, of a container that asks for all to be
 // restarted.
-func (r *Reading) asked(s *State) (Cause, bool) {
+func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 	if _, ok := r.p.Gates[rules.GateRestartAll]; !ok {
 		return Cause{}, false
 	}
@@ -97,4 +97,16 @@ func (r *Reading) beginAnew(s State, n int) State {
 		}
 	}
 	return t
+}
+
+// lostForGood reports whether a sandbox was lost that is not replaced: the sync that
+// finds it so stops all that is left of the Pod (pkg/kubelet/kuberuntime/kuberuntime_manager.go,
+// computePodActions).
+func (r *Reading) lostForGood() bool {
+	return r.ev.NewSandbox && r.p.Policy == corev1.RestartPolicyNever
+}
+
+// lostBefore reports whether that may have been so before an observation (index + 1).
+func (r *Reading) lostBefore(obs int32) bool {
+	return r.lostForGood() && (len(r.ev.Sandboxes) == 0 || r.ev.Sandboxes[0] <= obs)
 }

@@ -3,13 +3,14 @@ package model
 import (
 	"slices"
 	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
-
 	"github.com/podorder/podorder/reference/trace"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // objectFits checks what a single object must satisfy by itself.
@@ -37,7 +38,7 @@ func (r *Reading) objectFits(pod *corev1.Pod, n int) *Denial {
 func (r *Reading) containerFits(spec *podspec.Container, cs *corev1.ContainerStatus, n int) *Denial {
 	runs := cs.State.Running != nil
 	if spec.Role == podspec.InitContainer {
-		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited && !r.roundsInTrace() {
+		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited && !r.mayBeginAgain() {
 			return because(deny(rules.Ready), "status of init container %s says ready while it is %s", cs.Name, record.StateWord(cs))
 		}
 		return nil
@@ -51,7 +52,7 @@ func (r *Reading) containerFits(spec *podspec.Container, cs *corev1.ContainerSta
 		return because(deny(rules.Started), "status of container %s says started while it is %s", cs.Name, record.StateWord(cs))
 	case !spec.Startup.Declared && runs && !started:
 		return because(deny(rules.Started), "status of container %s says running and not started, and it has no startup probe", cs.Name)
-	case cs.Ready && !(runs && started) && !(runs && (forgot || r.takenBack(spec, cs))):
+	case cs.Ready && !(runs && started) && !(runs && (forgot || r.startupTakenBack(spec, cs))):
 		return because(deny(rules.Ready), "status of container %s says ready while it is %s, started %t", cs.Name, record.StateWord(cs), started)
 	case !spec.Readiness.Declared && runs && started && !cs.Ready && !spec.Startup.Declared:
 		return because(deny(rules.Ready), "status of container %s says not ready while it runs, and it has no readiness probe", cs.Name)
@@ -59,10 +60,10 @@ func (r *Reading) containerFits(spec *podspec.Container, cs *corev1.ContainerSta
 	return nil
 }
 
-// takenBack reports whether a startup probe that was run once more behind its
+// startupTakenBack reports whether a startup probe that was run once more behind its
 // success may have failed then: that is published at once, what follows from it
 // by the next sync.
-func (r *Reading) takenBack(spec *podspec.Container, cs *corev1.ContainerStatus) bool {
+func (r *Reading) startupTakenBack(spec *podspec.Container, cs *corev1.ContainerStatus) bool {
 	i := r.p.Index[spec.Name]
 	x := r.h[i].at(cs.RestartCount)
 	failed := spec.Startup.Network || !r.ev.Writes(i, trace.StartupProbe) || r.unlogged(i, r.n) || x.started != 0 && x.failures[record.RowOf(trace.StartupProbe)] > 0
@@ -172,7 +173,7 @@ func viewOf(p *podspec.Pod, pod *corev1.Pod) view {
 func (r *Reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	all := r.phasesOfRound(pod, v)
 	for _, other := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning} {
-		if r.roundsInTrace() && !slices.Contains(all, other) {
+		if r.mayBeginAgain() && !slices.Contains(all, other) {
 			all = append(all, other)
 		}
 	}
@@ -256,7 +257,7 @@ func (r *Reading) conditionsFit(pod *corev1.Pod, v view) *Denial {
 				return because(deny(rules.Conditions), "condition Ready is True, and readiness gate %s has no condition", gate)
 			}
 		case corev1.PodInitialized:
-			if pod.Status.Reason != "" || r.roundsInTrace() {
+			if pod.Status.Reason != "" || r.mayBeginAgain() {
 				break // who ended the Pod wrote it, or it is of an earlier round
 			}
 			// Where the gate is on, a Pod that was initialized once stays so.
@@ -283,8 +284,8 @@ func (r *Reading) conditionsFit(pod *corev1.Pod, v view) *Denial {
 // startedBefore reports whether every init container is through, and every sidecar that is
 // not shown as started may have been until just now; see takenBack.
 func (r *Reading) startedBefore(pod *corev1.Pod) bool {
-	return r.through(pod, func(_ int, spec *podspec.Container, cs *corev1.ContainerStatus) bool {
-		return spec.Role == podspec.Sidecar && cs.State.Running != nil && r.takenBack(spec, cs)
+	return r.allInitialized(pod, func(_ int, spec *podspec.Container, cs *corev1.ContainerStatus) bool {
+		return spec.Role == podspec.Sidecar && cs.State.Running != nil && r.startupTakenBack(spec, cs)
 	})
 }
 
@@ -292,14 +293,14 @@ func (r *Reading) startedBefore(pod *corev1.Pod) bool {
 // every init container and sidecar as through: the sidecars that are not have
 // run, and a startup probe of theirs has succeeded.
 func (r *Reading) hadInitialized(pod *corev1.Pod) bool {
-	return r.through(pod, func(i int, spec *podspec.Container, cs *corev1.ContainerStatus) bool {
+	return r.allInitialized(pod, func(i int, spec *podspec.Container, cs *corev1.ContainerStatus) bool {
 		started := !spec.Startup.Declared || !r.ev.Writes(i, trace.StartupProbe) || slices.ContainsFunc(r.h[i].runs, func(x seen) bool { return x.started != 0 })
 		return spec.Role == podspec.Sidecar && started && (cs.State.Terminated != nil || cs.LastTerminationState.Terminated != nil)
 	})
 }
 
-// through reports whether every init container and sidecar is shown, and is through or was.
-func (r *Reading) through(pod *corev1.Pod, was func(i int, spec *podspec.Container, cs *corev1.ContainerStatus) bool) bool {
+// allInitialized reports whether every init container and sidecar is shown, and is through or was.
+func (r *Reading) allInitialized(pod *corev1.Pod, was func(i int, spec *podspec.Container, cs *corev1.ContainerStatus) bool) bool {
 	list := pod.Status.InitContainerStatuses
 	for k := range list {
 		cs := &list[k]
@@ -340,4 +341,148 @@ func missingGate(pod *corev1.Pod) corev1.PodConditionType {
 		}
 	}
 	return ""
+}
+
+// wentBack says what of the status of container i goes back that never does, also where
+// the containers begin anew: the count of its restarts, which the kubelet finds in the names
+// of the log files, and a process that was shown to have ended. In a new sandbox, up to
+// v1.35, the log files of init containers and sidecars are gone
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, purgeInitContainers), and where the node was
+// restarted those of all may be (staging/src/k8s.io/api/core/v1/types.go, ContainerStatus).
+func (r *Reading) wentBack(i int, cs *corev1.ContainerStatus) *Denial {
+	h := &r.h[i]
+	anew := r.ev.NodeRestarted || r.ev.NewSandbox && !r.p.IsRegular(i) && !r.k.Enabled(rules.GateRestartAll)
+	switch {
+	case cs.RestartCount < h.counted && !anew:
+		return because(deny(rules.Forward, Cause{h.countedAt, rules.Forward}), "status of container %s goes back from restart count %d to %d", cs.Name, h.counted, cs.RestartCount)
+	case cs.State.Running != nil && cs.ContainerID != "" && slices.Contains(h.dead, cs.ContainerID):
+		return because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status of container %s says running with the ID of one that had ended", cs.Name)
+	}
+	return nil
+}
+
+// readyFits says why a container cannot be ready.
+func (r *Reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *Denial {
+	spec := &r.p.Containers[i]
+	if !spec.Readiness.Declared || spec.Role == podspec.InitContainer || !r.ev.Writes(i, trace.ReadinessProbe) || r.ev.LogGap {
+		return nil
+	}
+	x := r.h[i].at(cs.RestartCount)
+	if !cs.Ready {
+		// What was shown as ready stays so until the probe has failed often enough.
+		row, started := x.failures[record.RowOf(trace.ReadinessProbe)], cs.Started != nil && *cs.Started
+		if r.ev.Containers[i].Runs > cs.RestartCount || r.ev.EndsAnyTime || len(r.ev.Ends) > 0 {
+			row++ // one may have died with its container, and left no line
+		}
+		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
+		if !loses || row >= spec.Readiness.Failures || spec.Readiness.Network || r.unlogged(i, n) || r.ev.EventGap || r.eventsBehind(n) || r.ev.Containers[i].Changed != 0 || len(r.ev.Restarts) > 0 {
+			return nil
+		}
+		if x.readyLast != 0 && r.ob(n).Entry.At.Sub(r.written(int(x.readyLast)-1)) < overtaken {
+			return nil
+		}
+		return because(deny(rules.SuccessThreshold, Cause{x.readinessLast, rules.SuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.Readiness.Failures)
+	}
+	switch {
+	case x.ready == 0:
+		return because(deny(rules.ReadyAfterProbe), "status of container %s says ready, and no readiness probe of this instance has succeeded by then", cs.Name)
+	case r.h[i].shownReady != cs.RestartCount+1 && r.h[i].best < spec.Readiness.Success:
+		return because(deny(rules.SuccessThreshold, Cause{x.readinessLast, rules.SuccessThreshold}), "status of container %s says ready after %d successes in a row; successThreshold is %d", cs.Name, r.h[i].best, spec.Readiness.Success)
+	}
+	return nil
+}
+
+// overtaken is for how long a status may still be on its way that was computed
+// before a readiness probe succeeded: it takes back, until the next sync, what the
+// probe worker has published meanwhile (pkg/kubelet/kubelet.go, SyncPod). This is
+// patience.
+const overtaken = 2 * time.Second
+
+// outlives is for how long a container must have run before its kubelet was
+// started for that to take it over as it was shown
+// (pkg/kubelet/prober/prober_manager.go, kubeletRestartGracePeriod). Two seconds
+// are for the whole ones of its start, and for the two clocks.
+const outlives = 10*time.Second + 2*time.Second
+
+// lostOverRestart says what a restarted kubelet has made of a container that it should
+// have taken over: one that was shown as started stays so, and one that was shown
+// as ready, in a Pod that was, until its readiness probe fails.
+func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Denial {
+	h, spec, run := &r.h[i], &r.p.Containers[i], cs.RestartCount
+	if cs.State.Running == nil || spec.Role == podspec.InitContainer || !r.k.Remembers() || r.ev.LogGap || r.ev.EventGap {
+		return nil
+	}
+	var restart int32
+	for _, a := range r.ev.Restarts {
+		if int(a) > n+1 {
+			break
+		}
+		e := r.ob(int(a) - 1).Entry
+		if e.Did.Name != trace.ActRestart || e.Did.Target() != "kubelet" || e.At.Sub(cs.State.Running.StartedAt.Time) < outlives {
+			return nil
+		}
+		restart = a
+	}
+	if restart == 0 {
+		return nil
+	}
+	x, started := h.at(run), cs.Started != nil && *cs.Started
+	if spec.Startup.Declared && (x.started == 0 || !r.ev.Writes(i, trace.StartupProbe)) {
+		return nil // what is shown of it may be taken back
+	}
+	if h.wasStarted == run+1 && !started {
+		return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.started, rules.KeptOver}), "status of container %s says not started any more behind a restart of the kubelet", cs.Name)
+	}
+	if h.wasReady != run+1 || cs.Ready || !r.ready {
+		return nil
+	}
+	for j := range r.p.Containers {
+		// One that is not ready makes the others so that have a probe.
+		p := &r.p.Containers[j].Readiness
+		failed := slices.ContainsFunc(r.h[j].runs, func(x seen) bool { return x.failures[record.RowOf(trace.ReadinessProbe)] > 0 })
+		if p.Declared && (p.Network || failed || r.unlogged(j, n) || r.eventsBehind(n) || !r.ev.Writes(j, trace.ReadinessProbe)) {
+			return nil
+		}
+	}
+	return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.ready, rules.KeptOver}), "status of container %s says not ready any more behind a restart of the kubelet, and no readiness probe has failed", cs.Name)
+}
+
+// wholeSync checks that the regular containers, which one sync starts, are
+// shown together.
+func (r *Reading) wholeSync(pod *corev1.Pod, n int) *Denial {
+	if r.mayBeginAgain() || r.kubeletRestarted(n) {
+		return nil
+	}
+	list := pod.Status.ContainerStatuses
+	shown := slices.IndexFunc(list, func(cs corev1.ContainerStatus) bool { return record.RankOf(&cs) > 0 })
+	for k := range list {
+		if cs := &list[k]; shown >= 0 && record.RankOf(cs) == 0 && !r.ev.Containers[r.p.Index[cs.Name]].StartFailed {
+			return because(deny(rules.WholeSync), "container %s is shown and container %s, started by the same sync, is still waiting", list[shown].Name, cs.Name)
+		}
+	}
+	return nil
+}
+
+// together checks that containers which are stopped with their Pod are shown as
+// terminated together.
+func (r *Reading) together(s State, pod *corev1.Pod, n int) *Denial {
+	if r.kubeletRestarted(n) || r.mayBeginAgain() {
+		return nil
+	}
+	var stopped, runs string
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for k := range list {
+			cs := &list[k]
+			if c := &s.c[r.p.Index[cs.Name]]; record.IsEnd(cs.State.Terminated) && c.kill == byEnding && !c.fresh && c.run == cs.RestartCount {
+				stopped = cs.Name
+			}
+			if cs.State.Running != nil {
+				runs = cs.Name
+			}
+		}
+	}
+	if stopped != "" && runs != "" {
+		return because(deny(rules.Together, s.ending), "container %s is shown as terminated while container %s is shown as running", stopped, runs)
+	}
+	return nil
 }

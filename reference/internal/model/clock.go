@@ -1,0 +1,64 @@
+package model
+
+import (
+	"time"
+
+	"github.com/podorder/podorder/reference/internal/record"
+)
+
+// The rules that have a bound, and only these, look at a clock. Two kinds of
+// slack go into them:
+//
+//   - stampSlack is uncertainty of the clock: stamps taken inside a process are
+//     out of order by some milliseconds, and those of date(1) have whole
+//     seconds. What is refused lies outside whatever the clock was.
+//   - patience is for things that have no bound of their own: how long a
+//     runtime takes to start or stop a process on a busy machine. It grows with
+//     what the trace shows the node to take.
+const (
+	patience = 15 * time.Second
+	// prompt is the patience for the next run of a probe, beside its periods.
+	prompt = 8 * time.Second
+)
+
+// patient is a patience on the node of the trace: where the start of a process took
+// longer, probes and signals take longer as well. On a node with a hundred processes
+// that wait for its two cores, starts of 18 s and gaps of 14 s between the probes of
+// each second were recorded.
+func (r *Reading) patient(d time.Duration) time.Duration {
+	if r.ev.Untimed {
+		return forever
+	}
+	return max(d, 2*r.ev.Slowest)
+}
+
+// forever is longer than any Pod lives, and can be added to.
+const forever = 10 * 365 * 24 * time.Hour
+
+// written is when line n was written, by its own stamp.
+func (r *Reading) written(n int) time.Time {
+	if n == r.n && r.now != nil {
+		return r.now.Log.Time
+	}
+	at, _ := r.src.Stamp(n)
+	return at
+}
+
+// slack is the uncertainty of the stamp of line n.
+func (r *Reading) slack(n int) time.Duration {
+	whole := false
+	if n == r.n && r.now != nil {
+		whole = r.now.Log.Whole
+	} else {
+		_, whole = r.src.Stamp(n)
+	}
+	if whole {
+		return time.Second + record.StampSlack
+	}
+	return record.StampSlack
+}
+
+// between is the time from line a to line b.
+func (r *Reading) between(a, b int) time.Duration {
+	return r.written(b).Sub(r.written(a)).Round(time.Millisecond)
+}

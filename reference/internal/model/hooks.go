@@ -1,0 +1,180 @@
+package model
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// sleepUntil is when the postStart hook of container i can have returned that
+// sleeps in the kubelet, at the earliest, if its instance was started at the time
+// that a status shows; that has whole seconds, and is the clock of the node. Zero
+// where there is no such hook.
+func (r *Reading) sleepUntil(i, n int, started time.Time) time.Time {
+	d := r.p.Containers[i].SleepStart
+	if d == 0 || started.IsZero() || !r.k.Enabled(rules.GateSleepHooks) || r.kubeletRestarted(n) {
+		return time.Time{}
+	}
+	return started.Add(d)
+}
+
+// beforeSleepBeforeIt says why line n, the first of instance run of container i, comes too
+// early: another container had to be started, and its postStart hook to sleep,
+// before that instance was started.
+func (r *Reading) beforeSleepBeforeIt(i int, run int32, n int) *Denial {
+	if run != 0 || r.mayBeginAgain() || r.h[i].at(0).first != 0 {
+		return nil
+	}
+	for j := range min(i, r.p.Inits+r.p.Regulars) {
+		h := &r.h[j]
+		if h.startedRun != 0 || r.ev.Containers[j].StartFailed {
+			continue
+		}
+		if until := r.sleepUntil(j, n, h.startedAt); r.written(n).Add(r.slack(n)).Before(until) {
+			return r.hookSleeps(j, rules.BlocksNext, h.startedObs)
+		}
+	}
+	return nil
+}
+
+// beforeSleepEnded says what comes too early beside an instance of container i that an
+// update shows to have been started: its postStart hook sleeps in the kubelet,
+// and until that is over no container listed behind is started, none is stopped,
+// and nothing is shown or probed of the instance.
+func (r *Reading) beforeSleepEnded(i int, run int32, started time.Time, n int) *Denial {
+	until := r.sleepUntil(i, n, started)
+	if until.IsZero() {
+		return nil
+	}
+	early := func(line int32) bool {
+		return line != 0 && r.written(int(line)-1).Add(r.slack(int(line)-1)).Before(until)
+	}
+	for j := i + 1; run == 0 && j < r.p.Inits+r.p.Regulars && !r.ev.Containers[i].StartFailed; j++ {
+		if x := r.h[j].at(0); early(x.first) {
+			return r.hookSleeps(i, rules.BlocksNext, x.first)
+		}
+	}
+	x := r.h[i].at(run)
+	switch {
+	case early(x.term):
+		return r.hookSleeps(i, rules.TermAfterSync, x.term)
+	case early(x.preStop):
+		return r.hookSleeps(i, rules.TermAfterSync, x.preStop)
+	case run == 0 && early(x.probed):
+		return r.hookSleeps(i, rules.AfterSync, x.probed)
+	}
+	// The clock of the recorder is another one.
+	if r.ob(n).Entry.At.Add(time.Second).Before(until) {
+		return r.hookSleeps(i, rules.BetweenSyncs, 0)
+	}
+	return nil
+}
+
+func (r *Reading) hookSleeps(i int, rule string, obs int32) *Denial {
+	return because(deny(rule, Cause{obs, rule}), "the postStart hook of container %s sleeps for %s from its start on", r.p.Containers[i].Name, r.p.Containers[i].SleepStart)
+}
+
+// startOf is when the instance of a status was started; whole seconds.
+func startOf(cs *corev1.ContainerStatus) time.Time {
+	switch {
+	case cs.State.Running != nil:
+		return cs.State.Running.StartedAt.Time
+	case cs.State.Terminated != nil:
+		return cs.State.Terminated.StartedAt.Time
+	}
+	return time.Time{}
+}
+
+func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
+	l, c, x := &r.ob(n).Log, &s.c[i], r.seenOf(&s, i)
+	switch {
+	case x.hookEnd != 0:
+		return nil, deny(rules.HookOnce, Cause{x.hookEnd, rules.HookOnce})
+	case l.Mark.Kind == trace.Begin && x.hookFirst != 0:
+		return nil, deny(rules.HookOnce, Cause{x.hookFirst, rules.HookOnce})
+	case c.returned.known():
+		return nil, deny(c.returned.Rule, c.returned)
+	}
+	for j := range s.c {
+		// Two hooks never overlap: that of the other container is over.
+		if o, y := &s.c[j], r.seenOf(&s, j); j != i && !o.fresh && y.hookFirst > x.hookFirst && !o.returned.known() {
+			if x.hookFirst != 0 {
+				return nil, deny(rules.HooksSerial, Cause{y.hookFirst, rules.HooksSerial})
+			}
+			s = s.clone()
+			r.hookHasReturned(&s, j, n, rules.HooksSerial)
+		}
+	}
+	return r.same(s), nil
+}
+
+// withHookEnded drops the states in which the sync that started container i has
+// ended by observation n, but its hook only by dying with it.
+func (r *Reading) withHookEnded(states []State, d *Denial, i, n int, rule string) ([]State, *Denial) {
+	var next []State
+	for _, t := range states {
+		if t.c[i].gone != at(n, rule) {
+			next = append(next, t)
+			continue
+		}
+		x := r.seenOf(&t, i)
+		d = firstOf(d, because(deny(rule, Cause{max(x.hookBegin, x.first), rule}), "the postStart hook of container %s has not ended", r.p.Containers[i].Name))
+	}
+	return next, d
+}
+
+// killedAtLast reports whether instance x of container i may have been killed between
+// its last line and its exit, because its postStart hook had died without a line: no
+// status shows its exit code.
+func (r *Reading) killedAtLast(i int, x *seen) bool {
+	return r.p.Containers[i].PostStart && x.hookEnd == 0 && (r.logOnly || r.ev.Containers[i].HookFailed) && len(r.ev.Containers[i].Exits[x.run]) == 0
+}
+
+// hookHasReturned forces that the postStart hook of the newest instance of container j
+// has returned. One that logged its begin and no end died instead: with its
+// container, or with the kubelet, or the container is stopped because of it.
+func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
+	c := &s.c[j]
+	if c.kill == byHook && !c.gone.known() && !r.cutOff(c.killed.Obs, n) {
+		c.gone, c.dead = at(n, rule), true // the kill is part of the start, and waited for
+	}
+	if c.returned.known() || c.fresh {
+		return
+	}
+	x := r.seenOf(s, j)
+	c.returned = at(n, rule)
+	failed := x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n)
+	if !r.p.Containers[j].PostStart || x.hookEnd != 0 && !failed || r.ev.LogGap || r.cutOff(x.hookBegin, n) {
+		return
+	}
+	if failed || x.hookBegin != 0 || r.ev.Marks(j, trace.PostStart) {
+		c.dead = true
+		if !c.gone.known() {
+			c.gone = at(n, rule)
+		}
+	}
+}
+
+// hookSince is the first line of an instance of container j that shows its postStart
+// hook to run, or to be over. One that has written nothing runs all the same, from
+// the start of its container on until it has returned.
+func (r *Reading) hookSince(j int, x *seen) int32 {
+	if x.hookFirst == 0 && r.p.Containers[j].PostStart && r.ev.Writes(j, trace.PostStart) {
+		return x.first
+	}
+	return x.hookFirst
+}
+
+// hookDied reports whether the postStart hook of container i may have died with
+// its container between its last line and its own exit: nothing shows that one
+// behind observation n, or its preStop hook could not be run either.
+func (r *Reading) hookDied(s *State, i, n int) bool {
+	c, x := &s.c[i], r.seenOf(s, i)
+	if x.mainEnd == 0 {
+		return int(r.ev.Containers[i].Alive) <= n+1 || r.ev.Containers[i].PreStopFailed && x.preStop == 0
+	}
+	return !c.returned.known() || c.returned.Obs > x.mainEnd
+}

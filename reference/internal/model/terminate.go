@@ -1,0 +1,290 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/rules"
+)
+
+// endedByItself is when the last regular container ended, or an init container
+// failed for good; zero where the Pod did not come to its end by itself: it was
+// deleted as well, and one of them had not ended when container i began to be
+// stopped. It reports whether the end of each was seen.
+func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Time, seen bool) {
+	if deleted && !r.podIsOver(s, i) {
+		return time.Time{}, true
+	}
+	if j := r.failedInit(s); j >= 0 {
+		x := r.seenOf(s, j)
+		if x.mainEnd == 0 || x.mainCode == 0 {
+			return time.Time{}, false // it wrote nothing of its end
+		}
+		return r.written(int(x.mainEnd) - 1), true
+	}
+	begun := r.stopBegun(r.seenOf(s, i))
+	if begun == 0 {
+		begun = int32(n) + 1
+	}
+	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+		y := r.seenOf(s, j)
+		died := !s.c[j].fresh && r.h[j].over >= s.c[j].run
+		switch {
+		case y.mainEnd == 0 && (died || !deleted), r.stoppedForGood(s, j):
+			return time.Time{}, false // this one may have been stopped with the Pod
+		case deleted && (y.mainEnd == 0 || y.mainEnd > begun):
+			return time.Time{}, true
+		}
+		if e := r.written(int(y.mainEnd) - 1); e.After(last) {
+			last = e
+		}
+	}
+	return last, true
+}
+
+// onTerm takes the TERM of a container that is being stopped, in a state of the
+// caller's own.
+func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
+	c, x := &s.c[i], r.seenOf(&s, i)
+	if x.preStopBegin != 0 && x.preStopEnd == 0 && !r.ev.LogGap && r.graceLeft(&s, i, n) {
+		return s, because(deny(rules.PreStopFirst, Cause{x.preStopBegin, rules.PreStopFirst}), "the preStop hook of container %s has begun and not ended, and its grace period is not over", r.p.Containers[i].Name)
+	}
+	if r.preStopSleeps(&s, i, n) {
+		return s, because(deny(rules.PreStopFirst, r.stopCause(&s, i, n)), "the preStop hook of container %s sleeps for %s, which are not over, nor is its grace period", r.p.Containers[i].Name, r.p.Containers[i].SleepStop)
+	}
+	if d := r.sidecarOverdue(&s, i, n); d != nil {
+		return s, d
+	}
+	if c.kill != byEnding || r.p.Containers[i].Role != podspec.Sidecar || !r.graceLeft(&s, i, n) {
+		return s, nil
+	}
+	// A sidecar waits for its turn: for the regular containers and for the
+	// sidecars behind it.
+	for j := i + 1; j < r.p.Inits+r.p.Regulars; j++ {
+		rule := rules.SidecarsLast
+		if j < r.p.Inits {
+			rule = rules.SidecarsReverse
+		}
+		if o := &s.c[j]; !o.fresh && !o.gone.known() && r.waitsFor(&s, i, j) {
+			o.gone = at(n, rule)
+		}
+	}
+	return s, nil
+}
+
+// waitsFor reports whether sidecar i waits for container j, listed behind it,
+// where the Pod ends: for each regular container, and for the next sidecar, which
+// waits for the one behind that. One that did not run when it all began breaks
+// this chain (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go,
+// newTerminationOrdering).
+func (r *Reading) waitsFor(s *State, i, j int) bool {
+	if r.p.IsRegular(j) {
+		return true
+	}
+	for k := i + 1; k < j; k++ {
+		if r.p.Containers[k].Role != podspec.Sidecar {
+			continue
+		}
+		c, x := &s.c[k], r.seenOf(s, k)
+		ended := x.mainEnd != 0 && x.mainEnd < s.ending.Obs || c.gone.known() && c.gone.Obs < s.ending.Obs
+		// One that died without a line may be shown so only later.
+		died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.Containers[k].Exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
+			return !end.FinishedAt.After(r.ob(int(s.ending.Obs) - 1).At())
+		})
+		if ended || died || c.fresh || r.h[k].over >= c.run {
+			return false
+		}
+	}
+	return r.p.Containers[j].Role == podspec.Sidecar
+}
+
+func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
+	x := r.seenOf(&s, i)
+	if x.term != 0 && !r.cutOff(x.term, n) && r.graceLeft(&s, i, int(x.term)-1) {
+		return nil, deny(rules.PreStopFirst, Cause{x.term, rules.PreStopFirst})
+	}
+	next, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox)
+	if exit, asks := r.restartAllAsked(&s); d != nil && d.Rule == rules.TermCause && asks {
+		d = because(deny(rules.RestartAll, exit), "a container has asked for the restart of all, which runs no preStop hook")
+	}
+	return next, d
+}
+
+// podWasOver is what shows that the Pod had come to its end before sidecar i could be
+// started again: every regular container was dead when the sync that started it
+// ended, before the instance of the sidecar was, and none is started again. The next
+// sync stops what is left. Up to 1.36 it does so only if what init container or
+// sidecar is listed last has run: where that is a sidecar that has exited, it, and
+// those before it, are started again first.
+func (r *Reading) podWasOver(s *State, i int) (Cause, bool) {
+	if r.p.Containers[i].Role != podspec.Sidecar || !r.foreseeable(i) {
+		return Cause{}, false
+	}
+	if !r.k.EndsBeforeSidecars() && r.p.Containers[r.p.Inits-1].Role == podspec.Sidecar {
+		return Cause{}, false
+	}
+	var last Cause
+	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+		c, x, spec := &s.c[j], r.seenOf(s, j), &r.p.Containers[j]
+		if !c.dead || !r.foreseeable(j) || spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0 {
+			return Cause{}, false
+		}
+		if x.first == 0 || x.first > r.seenOf(s, i).last {
+			return Cause{}, false // the sidecar may have been started again before that
+		}
+		if c.gone.Obs > last.Obs {
+			last = c.gone
+		}
+	}
+	return last, last.known()
+}
+
+// asNewKubeletFinds is the state in which a new kubelet finds a Pod that the one before it
+// was stopping because a probe had failed in the last container that ran: it
+// knows of no failure, and the Pod goes on. If it has been deleted since, that may
+// have come in the middle of a sync.
+func (r *Reading) asNewKubeletFinds(s State, n int) State {
+	if !s.ending.known() || !r.cutOff(s.ending.Obs, n) {
+		return s
+	}
+	last := n
+	for _, x := range r.ev.Restarts {
+		if int(x) <= n+1 {
+			last = int(x) - 1
+		}
+	}
+	if r.endAsked(last) {
+		return s
+	}
+	s = s.clone()
+	s.ending = Cause{}
+	for i := range s.c {
+		if c := &s.c[i]; c.kill == byEnding {
+			c.kill, c.killed = alive, Cause{}
+		}
+	}
+	return s
+}
+
+// terminate is the hidden step to the termination of the whole Pod, seen on
+// container i.
+func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
+	if s.ending.known() {
+		return []State{s.clone()}, nil
+	}
+	asked := r.endAsked(n)
+	if !asked && !r.podIsOver(&s, i) {
+		return nil, nil
+	}
+	s = s.clone()
+	r.otherKillsHaveEnded(&s, -1, n, rules.TermAfterSync)
+	for j := range s.c {
+		r.hookHasReturned(&s, j, n, rules.TermAfterSync)
+	}
+	next, d := r.startSyncHasEnded(s, n, rules.TermAfterSync)
+	if r.p.Inits > 0 && !s.synced.known() && !slices.ContainsFunc(s.c[r.p.Inits:], func(c instance) bool { return !c.fresh }) {
+		// The Pod ends while it is being initialized: what was not started
+		// never is.
+		t := s.clone()
+		for j := range t.c {
+			// The next one may have been started, and not be seen yet.
+			if c := &t.c[j]; c.fresh && j >= r.p.Inits {
+				c.gone = at(n, rules.NoStart)
+			}
+		}
+		next, d = append(next, t), nil
+	}
+	for a := range next {
+		t := &next[a]
+		if !asked {
+			// Nobody ended the Pod: the regular containers are through.
+			for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+				if c := &t.c[j]; !c.gone.known() && !r.stoppedForGood(t, j) {
+					c.gone = at(n, rules.SidecarsLast)
+				}
+			}
+		}
+		t.ending = at(n, rules.NoStart)
+	}
+	return next, d
+}
+
+// stoppedForGood reports whether a probe of container j may have failed for good: it
+// is not started again, and where nothing else is left to run it is stopped with
+// its whole Pod (pkg/kubelet/kuberuntime/kuberuntime_manager.go,
+// computePodActions).
+func (r *Reading) stoppedForGood(s *State, j int) bool {
+	spec := &r.p.Containers[j]
+	return spec.Policy == corev1.RestartPolicyNever && (r.probeFailed(s, j) || r.diedProbed(s, j))
+}
+
+// podIsOver reports whether the Pod may have come to its end by itself, so that
+// the kubelet stops container i, which is not a regular one: every regular
+// container has exited and is not started again, or an init container failed
+// for good.
+func (r *Reading) podIsOver(s *State, i int) bool {
+	if r.p.IsRegular(i) && !r.stoppedForGood(s, i) {
+		return false
+	}
+	over := func(j int) bool {
+		spec, x := &r.p.Containers[j], r.seenOf(s, j)
+		switch {
+		case r.stoppedForGood(s, j):
+			return true // whatever it has exited with since
+		case x.mainEnd != 0:
+			return r.mayExit(j, x, spec.ThroughWith) || r.followedBy(j, s.c[j].run, spec.ThroughWith)
+		case spec.Policy == corev1.RestartPolicyOnFailure:
+			return x.mainBegin == 0
+		}
+		return spec.Policy == corev1.RestartPolicyNever
+	}
+	if r.failedInit(s) >= 0 {
+		return true
+	}
+	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+		if !over(j) {
+			return false
+		}
+	}
+	return true
+}
+
+// followedBy reports whether an instance of container j behind the given one may have exited with
+// such a code by now, without a line: a status that comes later may show it.
+func (r *Reading) followedBy(j int, run int32, such func(code int32) bool) bool {
+	for later, ends := range r.ev.Containers[j].Exits {
+		if later > run && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool {
+			return such(end.ExitCode) && !end.FinishedAt.After(r.ob(r.n).At())
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// failedInit is an init container that may have failed for good, -1 if there is
+// none.
+func (r *Reading) failedInit(s *State) int {
+	for j := range r.p.Inits {
+		spec, c, x := &r.p.Containers[j], &s.c[j], r.seenOf(s, j)
+		died := x.mainEnd == 0 && !c.fresh && !c.done.known() && r.h[j].over >= c.run
+		for run, ends := range r.ev.Containers[j].Exits {
+			// A status that comes later shows it, or that the next one did, which wrote nothing.
+			died = died || (run > c.run || run == c.run && x.mainEnd == 0) && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode != 0 })
+		}
+		if spec.Role == podspec.InitContainer && spec.Policy == corev1.RestartPolicyNever && (died || x.mainEnd != 0 && x.mainCode != 0) {
+			return j
+		}
+	}
+	return -1
+}
+
+// deletedOnly reports whether container i was stopped because its Pod was deleted, and for
+// nothing else.
+func (r *Reading) deletedOnly(s *State, i int) bool {
+	ev := &r.ev.Containers[i]
+	return s.c[i].kill == byEnding && len(r.ev.Ends) > 0 && !r.ev.EndsAnyTime && !r.lostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0
+}

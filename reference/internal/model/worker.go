@@ -1,0 +1,196 @@
+package model
+
+import (
+	"github.com/podorder/podorder/reference/rules"
+)
+
+// workerIsFree forces the worker to be free for a start of container i: no postStart
+// hook of another container runs, and none is being stopped by a sync. The
+// second state, where there is one, has the start come before some of that, unseen
+// until now, as far as the lines of container i do not show that it was there
+// meanwhile; a hook of container i was over by then, for the cause returned with
+// it. The state is the caller's own.
+func (r *Reading) workerIsFree(s State, i, n int) (after State, before *State, by Cause) {
+	early := s.clone()
+	last := r.h[i].newest().last
+	for j := range s.c {
+		c, x := &s.c[j], r.seenOf(&s, j)
+		if r.isStopping(&s, i, j, n) {
+			since := c.killed.Obs
+			if c.kill == byHook && x.first != 0 {
+				since = x.first // that is a part of its start
+			}
+			if last < since {
+				by = Cause{max(by.Obs, c.killed.Obs), rules.HooksSerial}
+			} else {
+				early.c[j].killHasEnded(n, rules.BlocksNext)
+			}
+		}
+		since := r.hookSince(j, x)
+		if j == i || since == 0 || c.fresh || c.returned.known() || c.gone.known() {
+			continue
+		}
+		if last < x.first && !r.waitedFor(&s, i, j) {
+			by = Cause{max(by.Obs, since), rules.HooksSerial}
+		} else {
+			r.hookHasReturned(&early, j, n, rules.BlocksNext)
+		}
+		r.hookHasReturned(&s, j, n, rules.BlocksNext)
+	}
+	r.otherKillsHaveEnded(&s, i, n, rules.BlocksNext)
+	if by.known() {
+		before = &early
+	}
+	return s, before, by
+}
+
+// otherKillsHaveEnded forces, where no kubelet was restarted meanwhile, that the containers other than i that a sync was stopping have
+// stopped: a sync stops first and starts then, and waits for both.
+func (r *Reading) otherKillsHaveEnded(s *State, i, n int, rule string) {
+	for j := range s.c {
+		if r.isStopping(s, i, j, n) {
+			s.c[j].killHasEnded(n, rule)
+		}
+	}
+}
+
+// isStopping reports whether a sync is stopping container j, another one than i.
+func (r *Reading) isStopping(s *State, i, j, n int) bool {
+	c := &s.c[j]
+	return j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.Obs, n)
+}
+
+// killHasEnded forces that the sync which was stopping the instance has stopped it.
+func (c *instance) killHasEnded(n int, rule string) { c.gone, c.dead = at(n, rule), c.kill == byHook }
+
+// restartOwed starts what the sync behind the first one has to start again, once
+// that has surely ended, as regular container i shows.
+func (r *Reading) restartOwed(s *State, i, n int, rule string) {
+	for j := range r.p.Containers {
+		if r.owesRestart(s, j, i) {
+			r.restartFirstTime(s, j, n, rule)
+		}
+	}
+}
+
+// owesRestart reports whether container j is one of these.
+func (r *Reading) owesRestart(s *State, j, i int) bool {
+	c := &s.c[j]
+	starts := !c.returned.known() || c.kill == byHook && !c.gone.known()
+	due := c.prompt && c.run == 1 && starts || r.diedStarting(s, j)
+	return due && j != i && r.p.IsRegular(i) && r.foreseeable(j) && r.foreseeable(i)
+}
+
+// owesAnyRestart reports whether there is any.
+func (r *Reading) owesAnyRestart(s *State, i int) bool {
+	for j := range r.p.Containers {
+		if s.c[i].run > 0 && r.owesRestart(s, j, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// syncReaches takes the start sync to where it starts container i: the Pod is
+// initialized, and every regular container listed before it has been started
+// and its postStart hook has returned, unless its start failed.
+func (r *Reading) syncReaches(s State, i, n int) ([]State, *Denial) {
+	return r.syncPasses(s, i, n, r.rulePassed)
+}
+
+// syncPasses takes the start sync past the regular containers before container i;
+// see reach. In one branch for each whose start may have failed, it is left to
+// a later sync. The state is the caller's own.
+func (r *Reading) syncPasses(s State, i, n int, rule func(int) string) ([]State, *Denial) {
+	states, d := r.initialize(s, r.p.Inits, n)
+	if d != nil {
+		return nil, d
+	}
+	for j := r.p.Inits; j < i; j++ {
+		if c := &states[0].c[j]; c.late || !c.fresh && !c.first {
+			continue
+		}
+		for a := range states {
+			c := &states[a].c[j]
+			if c.fresh && r.mayStartLater(&states[a], j) {
+				t := states[a].clone()
+				t.c[j].late = true
+				states = append(states, t)
+			}
+			if c.fresh {
+				states[a] = withFirstStart(states[a], j, c.run+1)
+			}
+			r.hookHasReturned(&states[a], j, n, rule(j))
+		}
+	}
+	return states, nil
+}
+
+// rulePassed is the rule by which a later start shows that container j is done
+// with its own.
+func (r *Reading) rulePassed(j int) string {
+	if r.p.Containers[j].PostStart {
+		return rules.BlocksNext
+	}
+	return rules.ListedOrder
+}
+
+// startSyncHasEnded takes the start sync to its end: every regular container has been
+// started and every hook has returned, by the given rule; see pass.
+func (r *Reading) startSyncHasEnded(s State, n int, rule string) ([]State, *Denial) {
+	if s.synced.known() {
+		return []State{s.clone()}, nil
+	}
+	states, d := r.syncPasses(s.clone(), r.p.Inits+r.p.Regulars, n, func(int) string { return rule })
+	for a := range states {
+		states[a].synced = at(n, rule)
+	}
+	if d == nil && r.kubeletRestarted(n) {
+		// Or the kubelet was stopped in the middle of it, and another sync
+		// starts what was left.
+		if more, _ := r.initialize(s.clone(), r.p.Inits, n); more != nil {
+			t := more[0]
+			for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+				if c := &t.c[j]; r.onlyCreated(c, j) {
+					c.late = true
+					continue
+				}
+				t.c[j].late = t.c[j].late || t.c[j].fresh
+				r.hookHasReturned(&t, j, n, rule)
+			}
+			t.synced = at(n, rule)
+			states = append(states, t)
+		}
+	}
+	return states, d
+}
+
+// onlyCreated reports whether nothing but an Event shows the newest instance of container j, which its
+// kubelet may have created and not come to start.
+func (r *Reading) onlyCreated(c *instance, j int) bool {
+	return !c.fresh && r.h[j].at(c.run).first == 0 && r.h[j].stage == created && r.h[j].shownRun < c.run
+}
+
+// syncOfHasEnded forces the end of the sync that started the newest instance of
+// container i.
+func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Denial) {
+	if c := &s.c[i]; r.p.IsRegular(i) && !c.late && (c.fresh || c.first) {
+		return r.startSyncHasEnded(s, n, rule)
+	}
+	t := s.clone()
+	r.hookHasReturned(&t, i, n, rule)
+	if c := &t.c[i]; c.run > 0 {
+		r.restartOwed(&t, i, n, rule)
+	}
+	return []State{t}, nil
+}
+
+// otherHooksHaveReturned forces that no postStart hook of a container other than i is running that
+// had begun before an observation (index + 1).
+func (r *Reading) otherHooksHaveReturned(s *State, i, n int, rule string, since int32) {
+	for j := range s.c {
+		if first := r.hookSince(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
+			r.hookHasReturned(s, j, n, rule)
+		}
+	}
+}

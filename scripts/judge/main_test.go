@@ -224,6 +224,14 @@ func TestTrace(t *testing.T) {
 		assert.Equal(t, status, exitPass, out+errs)
 		assert.Check(t, is.Contains(errs, "admission added: containers[agent]"))
 	})
+	t.Run("was recorded where a container is put into every Pod", func(t *testing.T) {
+		for _, name := range []string{"sidecar", "first", "last"} {
+			path := filepath.Join("..", "..", "reference", "testdata", "injected", name+".trace.jsonl")
+			status, out, errs := call(t, "", "-trace", path)
+			assert.Equal(t, status, exitPass, out+errs)
+			assert.Check(t, is.Contains(errs, "ontainers[injected]"))
+		}
+	})
 	t.Run("names its case and shows no Pod", func(t *testing.T) {
 		// The case may not be what was run.
 		path := save(t, header, append([]trace.Entry{did}, lines(ordered...)...)...)

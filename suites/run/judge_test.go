@@ -291,6 +291,32 @@ func TestJudgeAdmitted(t *testing.T) {
 	}
 }
 
+// TestRecordedInjection: recorded on a real cluster that put a container into every Pod, as a sidecar, before the
+// containers of the case, and behind them. By the manifest each of them is refused.
+func TestRecordedInjection(t *testing.T) {
+	for name, line := range map[string]string{
+		"sidecar": "admission added: initContainers[injected]",
+		"first":   "admission added: containers[injected]",
+		"last":    "admission added: containers[injected]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := os.Open(filepath.Join("..", "..", "reference", "testdata", "injected", name+".trace.jsonl"))
+			assert.NilError(t, err)
+			defer f.Close()
+			tr, err := trace.Read(f)
+			assert.NilError(t, err)
+			c := caseByID(t, tr.Header.Case)
+			j := judge(c, "", tr, nil)
+			assert.Equal(t, j.verdict.Outcome, reference.Pass, j.skipped+j.verdict.Text())
+			assert.Equal(t, j.changes.String(), line)
+
+			k, err := reference.ParseKubelet(tr.Header.Kubelet)
+			assert.NilError(t, err)
+			assert.Equal(t, reference.Check(k, c.Pod(), tr).Outcome, reference.Violation)
+		})
+	}
+}
+
 // TestJudgeGateOff: a kubelet that does not know sidecars runs something else than was admitted.
 func TestJudgeGateOff(t *testing.T) {
 	c := caseByID(t, startup)

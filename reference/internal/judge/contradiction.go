@@ -25,7 +25,7 @@ const most = 200
 func (r *reader) contradiction(n int, o *record.Observation, d *model.Denial) (why []Because, direct int) {
 	rules := map[int]string{}
 	for _, c := range d.Because {
-		rules[int(c.Obs)-1] = c.Rule
+		rules[c.Obs.Index()] = c.Rule
 	}
 	named := slices.Sorted(maps.Keys(rules))
 	bearing := r.bearing(named, n)
@@ -47,7 +47,7 @@ func (r *reader) contradiction(n int, o *record.Observation, d *model.Denial) (w
 	}
 	rank := len(d.Because)
 	for i, at := range short {
-		if first := slices.IndexFunc(d.Because, func(c model.Cause) bool { return int(c.Obs)-1 == at }); first >= 0 && first < rank {
+		if first := slices.IndexFunc(d.Because, func(c model.Cause) bool { return c.Obs.Index() == at }); first >= 0 && first < rank {
 			rank, direct = first, i
 		} else if rank == len(d.Because) && at < n {
 			direct = i // the last one before it, where none of those is left
@@ -97,9 +97,9 @@ func (r *reader) breaks(obs record.Recorded, place int, o *record.Observation, r
 func (r *reader) bearing(named []int, n int) []int {
 	named = slices.Clone(named)
 	in := map[int]string{}
-	add := func(at int32) {
-		if at > 0 && int(at) <= n {
-			in[int(at)-1] = ""
+	add := func(at record.Place) {
+		if at.Known() && at.Index() < n {
+			in[at.Index()] = ""
 		}
 	}
 	for i := range r.states {
@@ -110,9 +110,9 @@ func (r *reader) bearing(named []int, n int) []int {
 	if len(all) > most {
 		all = all[len(all)-most:]
 	}
-	r.Signs(func(at int32) {
-		if int(at)-1 > n {
-			named = append(named, int(at)-1)
+	r.Signs(func(at record.Place) {
+		if at.Index() > n {
+			named = append(named, at.Index())
 		}
 	})
 	for _, at := range named {

@@ -44,6 +44,12 @@ func (r *Reading) written(n int) time.Time {
 	return at
 }
 
+// writtenAt is when the line in a place was written.
+func (r *Reading) writtenAt(p record.Place) time.Time { return r.written(p.Index()) }
+
+// slackAt is the uncertainty of the stamp of the line in a place.
+func (r *Reading) slackAt(p record.Place) time.Duration { return r.slack(p.Index()) }
+
 // slack is the uncertainty of the stamp of line n.
 func (r *Reading) slack(n int) time.Duration {
 	whole := false
@@ -58,7 +64,7 @@ func (r *Reading) slack(n int) time.Duration {
 	return record.StampSlack
 }
 
-// between is the time from line a to line b.
-func (r *Reading) between(a, b int) time.Duration {
-	return r.written(b).Sub(r.written(a)).Round(time.Millisecond)
+// between is the time from the line in a place to line n.
+func (r *Reading) between(from record.Place, n int) time.Duration {
+	return r.written(n).Sub(r.writtenAt(from)).Round(time.Millisecond)
 }

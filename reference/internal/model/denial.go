@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"slices"
+
+	"github.com/podorder/podorder/reference/internal/record"
 )
 
 func because(d *Denial, format string, args ...any) *Denial {
@@ -10,18 +12,8 @@ func because(d *Denial, format string, args ...any) *Denial {
 	return d
 }
 
-// at returns what was seen of an instance; never nil.
-func (h *history) at(run int32) *seen {
-	for i := len(h.runs) - 1; i >= 0; i-- {
-		if h.runs[i].run == run {
-			return &h.runs[i]
-		}
-	}
-	return &unseen
-}
-
 // at names observation n as the cause of a fact under a rule.
-func at(n int, rule string) Cause { return Cause{int32(n) + 1, rule} }
+func at(n int, rule string) Cause { return Cause{record.PlaceOf(n), rule} }
 
 func firstOf(a, b *Denial) *Denial {
 	if a != nil {
@@ -33,14 +25,14 @@ func firstOf(a, b *Denial) *Denial {
 // Cause is the observation that forced a fact, with the rule that lets one
 // conclude so. The zero cause means that nothing has forced the fact.
 type Cause struct {
-	Obs  int32 // index of the observation + 1
+	Obs  record.Place
 	Rule string
 }
 
 // Denial says why a state does not admit an observation.
 type Denial struct {
 	Rule string
-	// because are the observations (index + 1) that forbid it, with the rule
+	// because are the observations that forbid it, with the rule
 	// that makes each one forbid it.
 	Because []Cause
 	Why     string // what exactly is wrong, where the rule alone does not say

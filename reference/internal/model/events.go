@@ -120,7 +120,7 @@ func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 
 // objectGone reports whether the latest update was the last one.
 func (r *Reading) objectGone() bool {
-	return r.shownAt > 0 && r.ob(int(r.shownAt)-1).Entry.Type == trace.Deleted
+	return r.shownAt > 0 && r.obAt(r.shownAt).Entry.Type == trace.Deleted
 }
 
 // recordEvent takes an accepted Event into the history.
@@ -132,6 +132,6 @@ func (r *Reading) recordEvent(n int) {
 	}
 	at := map[string]stage{"Pulling": pulling, "Pulled": pulled, "Created": created, "Started": started}[e.Reason]
 	if h := &r.h[i]; at > h.stage {
-		h.stage, h.stageAt = at, int32(n)+1
+		h.stage, h.stageAt = at, record.PlaceOf(n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 )
 
@@ -12,7 +13,7 @@ import (
 // node. The API shows a grace period of 0 in the last object of every
 // deletion, so that the act decides; without one it may be.
 func (r *Reading) forced() bool {
-	return len(r.ev.Ends) == 0 || slices.ContainsFunc(r.ev.Ends, func(a int32) bool { return r.grace(a) == 0 })
+	return len(r.ev.Ends) == 0 || slices.ContainsFunc(r.ev.Ends, func(a record.Place) bool { return r.grace(a) == 0 })
 }
 
 // stopping is for how long a kubelet that is told to stop may go on. This is
@@ -21,12 +22,12 @@ const stopping = 5 * time.Second
 
 // cutOff reports whether the kubelet was restarted between two observations:
 // the hook that it ran has died then, without an end.
-func (r *Reading) cutOff(from int32, n int) bool {
-	return slices.ContainsFunc(r.ev.Restarts, func(x int32) bool {
-		if x > from || int(x) > n+1 {
-			return int(x) <= n+1
+func (r *Reading) cutOff(from record.Place, n int) bool {
+	return slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool {
+		if x > from || x.After(n) {
+			return !x.After(n)
 		}
-		return r.ob(int(from) - 1).At().Before(r.ob(int(x) - 1).Entry.At.Add(stopping))
+		return r.obAt(from).At().Before(r.obAt(x).Entry.At.Add(stopping))
 	})
 }
 
@@ -43,7 +44,7 @@ func (r *Reading) foreseeable(j int) bool {
 // by observation n.
 func (r *Reading) changedBy(i, n int) bool {
 	c := r.ev.Containers[i].Changed
-	return c != 0 && int(c) <= n+1
+	return c != 0 && !c.After(n)
 }
 
 // redefined reports whether the kubelet may stop container i by observation n since
@@ -66,7 +67,7 @@ func (r *Reading) eventsBehind(n int) bool {
 // endAsked reports whether by observation n anything but its containers may have
 // ended the Pod. Where nothing is started again, a lost sandbox does.
 func (r *Reading) endAsked(n int) bool {
-	return r.ev.EndsAnyTime || r.lostBefore(int32(n)+1) || slices.ContainsFunc(r.ev.Ends, func(x int32) bool { return int(x) <= n+1 })
+	return r.ev.EndsAnyTime || r.lostBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
 }
 
 // eventsMissing reports whether there may have been Events by observation n that the trace does

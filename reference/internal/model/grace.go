@@ -17,9 +17,9 @@ import (
 const minimumGrace = 2 * time.Second
 
 // grace is the grace period of a deletion or eviction.
-func (r *Reading) grace(of int32) time.Duration {
+func (r *Reading) grace(of record.Place) time.Duration {
 	g := r.p.Grace
-	if p, err := r.ob(int(of) - 1).Entry.Did.Delete(); err == nil && p.GracePeriodSeconds != nil {
+	if p, err := r.obAt(of).Entry.Did.Delete(); err == nil && p.GracePeriodSeconds != nil {
 		g = *p.GracePeriodSeconds
 	}
 	return time.Duration(g) * time.Second
@@ -42,7 +42,7 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 	var end time.Time
 	least := min(time.Duration(r.p.Grace)*time.Second, most)
 	for _, a := range r.ev.Ends {
-		if int(a) > n+1 {
+		if a.After(n) {
 			break
 		}
 		by := s.c[i].killed
@@ -56,7 +56,7 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 		// a container that is stopped for another reason.
 		g := min(r.grace(a), most)
 		least = min(least, g)
-		if e := r.ob(int(a) - 1).Entry.At.Add(g); end.IsZero() || e.Before(end) {
+		if e := r.obAt(a).Entry.At.Add(g); end.IsZero() || e.Before(end) {
 			end = e
 		}
 	}
@@ -70,8 +70,8 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 			if len(r.ev.Sandboxes) == 0 {
 				return false
 			}
-			if a := r.ev.Sandboxes[0]; int(a) <= n+1 {
-				if e := r.ob(int(a) - 1).Entry.At.Add(least); e.Before(end) {
+			if a := r.ev.Sandboxes[0]; !a.After(n) {
+				if e := r.obAt(a).Entry.At.Add(least); e.Before(end) {
 					end = e
 				}
 			}
@@ -91,14 +91,14 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 			if a <= 1 || r.kubeletRestarted(n) {
 				return false
 			}
-			end = r.ob(int(a) - 1).Entry.At.Add(least)
+			end = r.obAt(a).Entry.At.Add(least)
 			break
 		}
 		if x.failing == 0 {
 			return false
 		}
 		g := min(orGrace(spec.Liveness, r.p.Grace), orGrace(spec.Startup, r.p.Grace))
-		end = r.written(int(x.failing) - 1).Add(min(least, time.Duration(g)*time.Second))
+		end = r.writtenAt(x.failing).Add(min(least, time.Duration(g)*time.Second))
 		if r.changedBy(i, n) {
 			return false // or it was stopped for that
 		}
@@ -106,7 +106,7 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 		if x.hookEnd == 0 || r.cutOff(s.c[i].killed.Obs, n) {
 			return false // or another kubelet has stopped it for another reason
 		}
-		end = r.written(int(x.hookEnd) - 1).Add(least)
+		end = r.writtenAt(x.hookEnd).Add(least)
 	default:
 		return false
 	}
@@ -121,7 +121,7 @@ func orGrace(p podspec.Probe, grace int64) int64 {
 }
 
 // stopBegun is the first line that shows an instance being stopped.
-func (r *Reading) stopBegun(x *seen) int32 {
+func (r *Reading) stopBegun(x *seen) record.Place {
 	if x.preStop == 0 || x.term != 0 && x.term < x.preStop {
 		return x.term
 	}
@@ -135,7 +135,7 @@ func (r *Reading) outlivesGrace(s *State, i, n int) *Denial {
 	if stop == nil {
 		return nil
 	}
-	lasted := r.between(int(stop.begun)-1, n)
+	lasted := r.between(stop.begun, n)
 	if lasted <= stop.most+r.slack(n) {
 		return nil
 	}
@@ -154,8 +154,8 @@ func (r *Reading) outlivedGrace(s *State, i int, cs *corev1.ContainerStatus, n i
 		return nil
 	}
 	// finishedAt has whole seconds, and is not later than the end.
-	lasted := end.FinishedAt.Sub(r.written(int(stop.begun) - 1)).Round(time.Millisecond)
-	if lasted <= stop.most+r.slack(int(stop.begun)-1) {
+	lasted := end.FinishedAt.Sub(r.writtenAt(stop.begun)).Round(time.Millisecond)
+	if lasted <= stop.most+r.slackAt(stop.begun) {
 		return nil
 	}
 	return stop.denial(cs.Name, "was still alive", lasted)
@@ -164,7 +164,7 @@ func (r *Reading) outlivedGrace(s *State, i int, cs *corev1.ContainerStatus, n i
 // begunStop is a stop of a container that has surely begun.
 type begunStop struct {
 	// begun is the first of its lines (index + 1): the stop had begun by then.
-	begun int32
+	begun record.Place
 	// reason is what it was stopped for.
 	reason Cause
 	// grace is the longest period that it can have, and most how long the
@@ -263,7 +263,7 @@ func (r *Reading) hasOwnGrace(s *State, i, n int) bool {
 		return true
 	}
 	last, seen := r.endedByItself(s, i, n, true)
-	first := r.ob(int(r.ev.Ends[0]) - 1).Entry.At
+	first := r.obAt(r.ev.Ends[0]).Entry.At
 	return !seen || !last.IsZero() && last.Add(-time.Second-record.StampSlack).Before(first)
 }
 
@@ -283,10 +283,10 @@ func (r *Reading) killedTooSoon(s *State, i int, cs *corev1.ContainerStatus, n i
 	before, since := x.preStopEnd, time.Time{}
 	switch {
 	case before != 0 && before < x.term:
-		if !r.graceLeft(s, i, int(before)-1) {
+		if !r.graceLeft(s, i, before.Index()) {
 			return nil // one that outlasts the grace period is not waited for
 		}
-		since = r.written(int(before) - 1)
+		since = r.writtenAt(before)
 	case before == 0 && r.deletedOnly(s, i):
 		// A preStop hook that goes on was waited for until the grace period was over.
 		outlasted := x.preStopBegin != 0 && r.ev.Marks(i, trace.PreStop) && len(r.ev.Ends) == 1
@@ -294,7 +294,7 @@ func (r *Reading) killedTooSoon(s *State, i int, cs *corev1.ContainerStatus, n i
 		if !outlasted && before > x.term {
 			return nil
 		}
-		since = r.ob(int(before) - 1).Entry.At.Add(r.ev.Ahead)
+		since = r.obAt(before).Entry.At.Add(r.ev.Ahead)
 		grace := time.Duration(0)
 		if outlasted {
 			grace = r.grace(before)

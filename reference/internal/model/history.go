@@ -21,21 +21,24 @@ type history struct {
 	// stage is how far the Events of the first start have come, and stageAt
 	// the latest of them.
 	stage   stage
-	stageAt int32
+	stageAt record.Place
 	// over is the newest run that an update showed as terminated; -1 if none.
 	over int32
 	// shownRun is the newest run that an update showed, -1 if none, and shownObs
 	// the first update that did (index + 1).
-	shownRun, shownObs int32
+	shownRun int32
+	shownObs record.Place
 	// counted is the highest count of restarts that an update showed, and countedAt the first
 	// that did (index + 1).
-	counted, countedAt int32
+	counted   int32
+	countedAt record.Place
 	// dead are the container IDs that updates showed to have ended, each once.
 	dead []string
 	// startedAt is when the runtime started the instance startedRun, as an
 	// update showed it; whole seconds.
-	startedAt              time.Time
-	startedRun, startedObs int32
+	startedAt  time.Time
+	startedRun int32
+	startedObs record.Place
 	// wasReady and wasStarted are the run + 1 that the latest update showed as
 	// ready, or as started; 0 where it did not.
 	wasReady, wasStarted int32
@@ -60,23 +63,23 @@ type row struct{ run, n int32 }
 // of an observation + 1, or 0.
 type seen struct {
 	run         int32
-	first, last int32
+	first, last record.Place
 	// A process that logged its begin writes its end as well, before it exits.
-	mainBegin, mainEnd, term          int32
-	hookFirst, hookBegin, hookEnd     int32
-	preStop, preStopBegin, preStopEnd int32
+	mainBegin, mainEnd, term          record.Place
+	hookFirst, hookBegin, hookEnd     record.Place
+	preStop, preStopBegin, preStopEnd record.Place
 	// started and ready are the first successful startup and readiness probe;
 	// failing is the first failed liveness or startup probe. probed is the
 	// first probe of any kind.
-	started, ready, failing, probed int32
-	readinessLast, startupLast      int32
-	livenessLast, startupFirst      int32
+	started, ready, failing, probed record.Place
+	readinessLast, startupLast      record.Place
+	livenessLast, startupFirst      record.Place
 	// readyLast is the latest successful readiness probe.
-	readyLast int32
+	readyLast record.Place
 	// passed is the first readiness or liveness probe behind a successful
 	// startup probe: the kubelet has taken that success in. The line of a
 	// success alone may be of a probe that took longer than its time-out.
-	passed             int32
+	passed             record.Place
 	hookCode, mainCode int32
 	// failures are the longest rows of failures that the worker of each probe
 	// may have counted by a failure of this instance.
@@ -84,7 +87,7 @@ type seen struct {
 }
 
 // probe is the latest line of a probe.
-func (x *seen) probe(a trace.Actor) int32 {
+func (x *seen) probe(a trace.Actor) record.Place {
 	switch a {
 	case trace.StartupProbe:
 		return x.startupLast
@@ -127,7 +130,7 @@ func (h *history) newest() *seen {
 // was meant for the instance before; other: an instance may have been stopped for another reason
 // than a probe, and the Pod goes on.
 func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n int, old, other bool) {
-	at := int32(n) + 1
+	at := record.PlaceOf(n)
 	i := len(h.runs) - 1
 	for i >= 0 && h.runs[i].run > run {
 		i--
@@ -138,7 +141,7 @@ func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n in
 	}
 	x := &h.runs[i]
 	x.last = at
-	mark := func(p *int32) {
+	mark := func(p *record.Place) {
 		if *p == 0 {
 			*p = at
 		}
@@ -244,10 +247,10 @@ func (x *seen) otherFailed(spec *podspec.Container, a trace.Actor) bool {
 func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	run := cs.RestartCount
 	if run > h.shownRun && record.RankOf(cs)%3 != 0 {
-		h.shownRun, h.shownObs = run, int32(n)+1
+		h.shownRun, h.shownObs = run, record.PlaceOf(n)
 	}
 	if run > h.counted {
-		h.counted, h.countedAt = run, int32(n)+1
+		h.counted, h.countedAt = run, record.PlaceOf(n)
 	}
 	if record.IsEnd(cs.State.Terminated) && cs.ContainerID != "" && !slices.Contains(h.dead, cs.ContainerID) {
 		h.dead = append(h.dead[:len(h.dead):len(h.dead)], cs.ContainerID) // copies of the history share it
@@ -264,6 +267,16 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	case record.IsEnd(cs.State.Terminated):
 		h.over = max(h.over, run)
 	case cs.State.Running != nil && !cs.State.Running.StartedAt.IsZero():
-		h.startedAt, h.startedRun, h.startedObs = cs.State.Running.StartedAt.Time, run, int32(n)+1
+		h.startedAt, h.startedRun, h.startedObs = cs.State.Running.StartedAt.Time, run, record.PlaceOf(n)
 	}
+}
+
+// at returns what was seen of an instance; never nil.
+func (h *history) at(run int32) *seen {
+	for i := len(h.runs) - 1; i >= 0; i-- {
+		if h.runs[i].run == run {
+			return &h.runs[i]
+		}
+	}
+	return &unseen
 }

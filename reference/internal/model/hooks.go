@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -49,8 +50,8 @@ func (r *Reading) beforeSleepEnded(i int, run int32, started time.Time, n int) *
 	if until.IsZero() {
 		return nil
 	}
-	early := func(line int32) bool {
-		return line != 0 && r.written(int(line)-1).Add(r.slack(int(line)-1)).Before(until)
+	early := func(line record.Place) bool {
+		return line != 0 && r.writtenAt(line).Add(r.slackAt(line)).Before(until)
 	}
 	for j := i + 1; run == 0 && j < r.p.Inits+r.p.Regulars && !r.ev.Containers[i].StartFailed; j++ {
 		if x := r.h[j].at(0); early(x.first) {
@@ -73,7 +74,7 @@ func (r *Reading) beforeSleepEnded(i int, run int32, started time.Time, n int) *
 	return nil
 }
 
-func (r *Reading) hookSleeps(i int, rule string, obs int32) *Denial {
+func (r *Reading) hookSleeps(i int, rule string, obs record.Place) *Denial {
 	return because(deny(rule, Cause{obs, rule}), "the postStart hook of container %s sleeps for %s from its start on", r.p.Containers[i].Name, r.p.Containers[i].SleepStart)
 }
 
@@ -161,7 +162,7 @@ func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
 // hookSince is the first line of an instance of container j that shows its postStart
 // hook to run, or to be over. One that has written nothing runs all the same, from
 // the start of its container on until it has returned.
-func (r *Reading) hookSince(j int, x *seen) int32 {
+func (r *Reading) hookSince(j int, x *seen) record.Place {
 	if x.hookFirst == 0 && r.p.Containers[j].PostStart && r.ev.Writes(j, trace.PostStart) {
 		return x.first
 	}
@@ -174,7 +175,7 @@ func (r *Reading) hookSince(j int, x *seen) int32 {
 func (r *Reading) hookDied(s *State, i, n int) bool {
 	c, x := &s.c[i], r.seenOf(s, i)
 	if x.mainEnd == 0 {
-		return int(r.ev.Containers[i].Alive) <= n+1 || r.ev.Containers[i].PreStopFailed && x.preStop == 0
+		return !r.ev.Containers[i].Alive.After(n) || r.ev.Containers[i].PreStopFailed && x.preStop == 0
 	}
 	return !c.returned.known() || c.returned.Obs > x.mainEnd
 }

@@ -27,7 +27,7 @@ type Reading struct {
 	h []history
 	// shownAt is the latest update, as an observation + 1, and phase the one
 	// that it showed.
-	shownAt int32
+	shownAt record.Place
 	phase   corev1.PodPhase
 	// ready: the latest update showed the Pod as ready.
 	ready bool
@@ -50,6 +50,9 @@ func (r *Reading) ob(n int) *record.Observation {
 	}
 	return r.src.At(n)
 }
+
+// obAt returns the observation in a place.
+func (r *Reading) obAt(p record.Place) *record.Observation { return r.ob(p.Index()) }
 
 // same returns the state alone, in a buffer that the next call uses again.
 func (r *Reading) same(s State) []State {
@@ -123,7 +126,7 @@ func (r *Reading) Record(n int) {
 	case e.Event != nil:
 		r.recordEvent(n)
 	case e.Pod != nil:
-		r.shownAt, r.phase = int32(n)+1, e.Pod.Status.Phase
+		r.shownAt, r.phase = record.PlaceOf(n), e.Pod.Status.Phase
 		r.ready = slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
@@ -158,10 +161,10 @@ func (r *Reading) Copy() Reading {
 
 // Landmarks calls do with the observations (index + 1) that the history points at, and with
 // the acts.
-func (r *Reading) Landmarks(do func(obs int32)) {
+func (r *Reading) Landmarks(do func(obs record.Place)) {
 	for i := range r.h {
 		for _, x := range r.h[i].runs {
-			for _, at := range []int32{
+			for _, at := range []record.Place{
 				x.first, x.last, x.mainBegin, x.mainEnd, x.term, x.hookFirst, x.hookBegin, x.hookEnd, x.preStop, x.preStopBegin, x.preStopEnd,
 				x.started, x.ready, x.failing, x.probed, x.readinessLast, x.livenessLast, x.startupFirst, x.startupLast, x.passed,
 			} {
@@ -182,9 +185,9 @@ func (r *Reading) Landmarks(do func(obs int32)) {
 
 // Signs calls do with the observations (index + 1), early or late, that show that an actor
 // writes to the log at all, that a container lived, and that there were Events of that time.
-func (r *Reading) Signs(do func(obs int32)) {
+func (r *Reading) Signs(do func(obs record.Place)) {
 	for c := range r.ev.Containers {
-		for _, at := range slices.Concat(r.ev.Containers[c].Logs[:], []int32{r.ev.Containers[c].Alive}) {
+		for _, at := range slices.Concat(r.ev.Containers[c].Logs[:], []record.Place{r.ev.Containers[c].Alive}) {
 			do(at)
 		}
 	}

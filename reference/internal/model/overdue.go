@@ -38,10 +38,10 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	if !p.Declared || r.ev.Containers[i].Unlogged || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
 		return nil
 	}
-	wait := r.between(int(since)-1, n)
+	wait := r.between(since, n)
 	if r.ev.Crowded {
 		// Of what came later, an Event may have been dropped.
-		wait = min(wait, r.ev.HeardUntil.Sub(r.written(int(since)-1)))
+		wait = min(wait, r.ev.HeardUntil.Sub(r.writtenAt(since)))
 	}
 	if wait > 3*time.Duration(p.Period)*time.Second+r.patient(prompt)+r.slack(n) {
 		return because(deny(rules.ReadinessGoesOn, Cause{x.readinessLast, rules.ReadinessGoesOn}, Cause{r.stopBegun(x), rules.ReadinessGoesOn}), "container %s is being stopped and has not been probed for readiness for %s; the period is %d s", r.p.Containers[i].Name, wait, p.Period)
@@ -55,12 +55,12 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byEnding || x.term != 0 || !r.punctual() {
 		return nil
 	}
-	var since int32
+	var since record.Place
 	var busy time.Duration
 	for j := range r.p.Inits + r.p.Regulars {
 		spec, y := &r.p.Containers[j], r.seenOf(s, j)
 		busy += spec.SleepStart // goes on though its container has ended
-		if spec.Role == podspec.Sidecar || y.mainEnd != 0 && r.endAsked(int(y.mainEnd)-1) {
+		if spec.Role == podspec.Sidecar || y.mainEnd != 0 && r.endAsked(y.mainEnd.Index()) {
 			busy += spec.SleepStop // as does this, where the container was being stopped by then
 		}
 		if j != i {
@@ -98,7 +98,7 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 		since = max(since, y.mainEnd)
 	}
 	for _, a := range slices.Concat(r.ev.Ends, r.ev.Sandboxes) {
-		if int(a) <= n && a > since {
+		if a.Index() < n && a > since {
 			return nil // what came last is the act, which has another clock
 		}
 	}
@@ -106,7 +106,7 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 	if since == 0 || r.ev.EndsAnyTime && !r.podIsOver(s, i) {
 		return nil
 	}
-	if wait := r.between(int(since)-1, n); wait > busy+r.patient(patience)+r.slack(n) {
+	if wait := r.between(since, n); wait > busy+r.patient(patience)+r.slack(n) {
 		return because(deny(rules.SidecarPrompt, Cause{since, rules.SidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.Containers[i].Name, wait)
 	}
 	return nil
@@ -173,10 +173,10 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	// hook that sleeps.
 	until := n
 	for _, a := range r.ev.Ends {
-		until = min(until, int(a)-1)
+		until = min(until, a.Index())
 	}
 	due += spec.SleepStop
-	if wait := r.between(int(since)-1, until); !r.ev.EndsAnyTime && wait > due+r.patient(prompt)+r.slack(n) {
+	if wait := r.between(since, until); !r.ev.EndsAnyTime && wait > due+r.patient(prompt)+r.slack(n) {
 		return because(deny(rules.ProbedAgain, Cause{x.first, rules.ProbedAgain}), "container %s was started again %s before and has not been probed", spec.Name, wait)
 	}
 	return nil

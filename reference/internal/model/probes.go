@@ -79,7 +79,7 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 // started within that time do, and hear of nothing meanwhile.
 func (r *Reading) sleepsFirst(i, n int) bool {
 	l := &r.ob(n).Log
-	var since int32 // the first line of the Pod, or the start of the kubelet that runs
+	var since record.Place // the first line of the Pod, or the start of the kubelet that runs
 	for j := range r.h {
 		for k := range r.h[j].runs {
 			if x := &r.h[j].runs[k]; since == 0 || x.first < since {
@@ -88,7 +88,7 @@ func (r *Reading) sleepsFirst(i, n int) bool {
 		}
 	}
 	for _, x := range r.ev.Restarts {
-		if int(x) <= n+1 {
+		if !x.After(n) {
 			since = max(since, x)
 		}
 	}
@@ -98,7 +98,7 @@ func (r *Reading) sleepsFirst(i, n int) bool {
 		}
 	}
 	period := time.Duration(r.p.Containers[i].Probe(l.Actor).Period) * time.Second
-	return since != 0 && l.Time.Sub(r.ob(int(since)-1).At()) < period+r.patient(prompt)+r.slack(n)
+	return since != 0 && l.Time.Sub(r.obAt(since).At()) < period+r.patient(prompt)+r.slack(n)
 }
 
 // asksOldInstance reports whether a probe may be one that was meant for the
@@ -128,13 +128,13 @@ func (r *Reading) shownBy(i int, run int32, n int) bool {
 	h, l := &r.h[i], &r.ob(n).Log
 	x := h.at(run)
 	last := x.probe(l.Actor)
-	var sign int32
+	var sign record.Place
 	var at time.Time
 	if h.shownRun >= run {
-		sign, at = h.shownObs, r.ob(int(h.shownObs)-1).Entry.At
+		sign, at = h.shownObs, r.obAt(h.shownObs).Entry.At
 	}
 	if x.startupFirst != 0 && (sign == 0 || x.startupFirst < sign) && !r.startsOld(i, run, n) {
-		sign, at = x.startupFirst, r.written(int(x.startupFirst)-1)
+		sign, at = x.startupFirst, r.writtenAt(x.startupFirst)
 	}
 	timeout := time.Duration(r.p.Containers[i].Probe(l.Actor).Timeout) * time.Second
 	return sign != 0 && (last >= sign || l.Time.Sub(at) >= timeout+r.slack(n))
@@ -158,8 +158,8 @@ func (r *Reading) startsOld(i int, run int32, n int) bool {
 // youngAtRestart reports whether the kubelet may have been restarted, by observation n, so soon
 // after the start of an instance that it forgets what it has shown of it.
 func (r *Reading) youngAtRestart(x *seen, n int) bool {
-	return slices.ContainsFunc(r.ev.Restarts, func(a int32) bool {
-		return int(a) <= n+1 && (x.first == 0 || r.ob(int(a)-1).At().Sub(r.written(int(x.first)-1)) < outlives)
+	return slices.ContainsFunc(r.ev.Restarts, func(a record.Place) bool {
+		return !a.After(n) && (x.first == 0 || r.obAt(a).At().Sub(r.writtenAt(x.first)) < outlives)
 	})
 }
 
@@ -206,7 +206,7 @@ func (r *Reading) probeFailed(s *State, i int) bool {
 	if !spec.Liveness.Declared && !spec.Startup.Declared {
 		return false
 	}
-	stopped := slices.ContainsFunc(r.ev.Restarts, func(x int32) bool { return int(x) > r.n+1 })
+	stopped := slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool { return x.After(r.n) })
 	followed := r.ev.Containers[i].Runs > s.c[i].run || stopped
 	unanswered := (spec.Liveness.Network || spec.Startup.Network) && followed && r.eventsMissing(r.n)
 	x := r.seenOf(s, i)
@@ -230,7 +230,7 @@ func (r *Reading) ranOutOfTime(i int, x *seen) bool {
 			since = x.first
 		}
 		takes := time.Duration((p.Failures-1)*p.Period+p.Timeout) * time.Second
-		if r.between(int(since)-1, r.n)+r.slack(r.n) >= takes {
+		if r.between(since, r.n)+r.slack(r.n) >= takes {
 			return true
 		}
 	}

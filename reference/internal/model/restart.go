@@ -61,15 +61,15 @@ func (r *Reading) beforeBackoff(i int, x *seen, n int) bool {
 	counted := int32(1)
 	for k := len(runs) - 1; k > 0; k-- {
 		a, b := &runs[k-1], &runs[k]
-		if a.run+1 != b.run || a.failing != 0 || r.written(int(b.first)-1).Sub(r.written(int(a.first)-1)) > backoffForget-r.patient(patience) {
+		if a.run+1 != b.run || a.failing != 0 || r.writtenAt(b.first).Sub(r.writtenAt(a.first)) > backoffForget-r.patient(patience) {
 			break
 		}
 		counted++
 	}
-	if l.Time.Sub(r.written(int(x.first)-1)) > backoffForget-r.patient(patience) {
+	if l.Time.Sub(r.writtenAt(x.first)) > backoffForget-r.patient(patience) {
 		return false
 	}
-	return r.between(int(x.last)-1, n)+r.slack(n)+r.slack(int(x.last)-1) < r.backoff(counted)
+	return r.between(x.last, n)+r.slack(n)+r.slackAt(x.last) < r.backoff(counted)
 }
 
 // mayBeReplaced reports whether container i may have been started again by
@@ -99,7 +99,7 @@ func (r *Reading) mayExit(i int, x *seen, such func(code int32) bool) bool {
 	}
 	// In a new sandbox another instance may have that number, and several may have been
 	// shown with in one second.
-	at, shown := r.written(int(last)-1), false
+	at, shown := r.writtenAt(last), false
 	for _, all := range r.ev.Containers[i].Exits {
 		for _, end := range all {
 			if at.Before(end.StartedAt.Time) || at.After(end.FinishedAt.Add(time.Second+record.StampSlack)) {
@@ -177,7 +177,7 @@ func (r *Reading) isDueBefore(s *State, j, i, n int) bool {
 		return false
 	}
 	return j < i && r.p.IsRegular(i) && (r.diedStarting(s, j) || s.c[j].prompt) || slices.ContainsFunc(r.ev.Due, func(d record.DuePair) bool {
-		return d.First == j && d.Second == i && d.Run == s.c[i].run && int(d.Obs) <= n
+		return d.First == j && d.Second == i && d.Run == s.c[i].run && d.Obs.Index() < n
 	})
 }
 
@@ -235,7 +235,7 @@ func (r *Reading) mayRestart(s *State, i int, run int32, n int) *Denial {
 		return deny(rules.Instances, Cause{max(x.mainEnd, x.last), rules.Instances})
 	case c.run == run-1 && r.beforeBackoff(i, x, n):
 		return because(deny(rules.Backoff, Cause{x.last, rules.Backoff}), "container %s is started again %s after its last line; restart %d comes no sooner than %s behind the exit before it",
-			spec.Name, r.between(int(x.last)-1, n), run, r.backoff(run))
+			spec.Name, r.between(x.last, n), run, r.backoff(run))
 	}
 	if spec.Role == podspec.Sidecar {
 		return nil
@@ -279,8 +279,8 @@ func (r *Reading) replaced(s *State, i int, run int32, n int) bool {
 	}
 	// It ended before anybody stopped it, and a sync may have learned of that
 	// late.
-	by := r.ob(int(r.ev.Containers[i].Changed) - 1).Entry
-	return by.Did == nil || by.At.Sub(r.written(int(x.mainEnd)-1)) < r.patient(patience)
+	by := r.obAt(r.ev.Containers[i].Changed).Entry
+	return by.Did == nil || by.At.Sub(r.writtenAt(x.mainEnd)) < r.patient(patience)
 }
 
 // policyRule is the rule that a wrong restart breaks: where the container has a

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 )
 
@@ -107,6 +108,6 @@ func (r *Reading) lostForGood() bool {
 }
 
 // lostBefore reports whether that may have been so before an observation (index + 1).
-func (r *Reading) lostBefore(obs int32) bool {
+func (r *Reading) lostBefore(obs record.Place) bool {
 	return r.lostForGood() && (len(r.ev.Sandboxes) == 0 || r.ev.Sandboxes[0] <= obs)
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 )
 
@@ -24,7 +25,7 @@ func TestSetKeepsEachStateOnce(t *testing.T) {
 			for i := range s.c {
 				s.c[i].run, s.c[i].fresh, s.c[i].kill = int32(r.IntN(4)), r.IntN(2) == 0, killing(r.IntN(3))
 				if r.IntN(2) == 0 {
-					s.c[i].gone = Cause{int32(r.IntN(3)) + 1, rules.Instances}
+					s.c[i].gone = Cause{record.PlaceOf(r.IntN(3)), rules.Instances}
 				}
 			}
 			all.Add(&s)

@@ -61,7 +61,7 @@ func (r *Reading) stoppedBeforeSidecar(s *State, i int) {
 	}
 	for j := range min(i, r.p.Inits) {
 		x := r.seenOf(s, j)
-		if c := &s.c[i]; r.p.Containers[j].Role == podspec.Sidecar && r.waitsFor(s, j, i) && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, int(x.term)-1) {
+		if c := &s.c[i]; r.p.Containers[j].Role == podspec.Sidecar && r.waitsFor(s, j, i) && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, x.term.Index()) {
 			c.gone = Cause{x.term, rule}
 		}
 	}

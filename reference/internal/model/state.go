@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
 )
 
 // State is where the Pod may be. It holds only what the observations have
@@ -120,7 +121,7 @@ func bits(facts ...bool) (b uint32) {
 }
 
 // Causes calls do with the observations (index + 1) that forced the facts of the state.
-func (s *State) Causes(do func(obs int32)) {
+func (s *State) Causes(do func(obs record.Place)) {
 	do(s.synced.Obs)
 	do(s.ending.Obs)
 	for i := range s.c {

@@ -378,7 +378,7 @@ func (r *Reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *Denial {
 		if !loses || row >= spec.Readiness.Failures || spec.Readiness.Network || r.unlogged(i, n) || r.ev.EventGap || r.eventsBehind(n) || r.ev.Containers[i].Changed != 0 || len(r.ev.Restarts) > 0 {
 			return nil
 		}
-		if x.readyLast != 0 && r.ob(n).Entry.At.Sub(r.written(int(x.readyLast)-1)) < overtaken {
+		if x.readyLast != 0 && r.ob(n).Entry.At.Sub(r.writtenAt(x.readyLast)) < overtaken {
 			return nil
 		}
 		return because(deny(rules.SuccessThreshold, Cause{x.readinessLast, rules.SuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.Readiness.Failures)
@@ -412,12 +412,12 @@ func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Den
 	if cs.State.Running == nil || spec.Role == podspec.InitContainer || !r.k.Remembers() || r.ev.LogGap || r.ev.EventGap {
 		return nil
 	}
-	var restart int32
+	var restart record.Place
 	for _, a := range r.ev.Restarts {
-		if int(a) > n+1 {
+		if a.After(n) {
 			break
 		}
-		e := r.ob(int(a) - 1).Entry
+		e := r.obAt(a).Entry
 		if e.Did.Name != trace.ActRestart || e.Did.Target() != "kubelet" || e.At.Sub(cs.State.Running.StartedAt.Time) < outlives {
 			return nil
 		}

@@ -3,6 +3,7 @@ package model
 import (
 	"time"
 
+	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 )
 
@@ -22,13 +23,13 @@ func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 	for _, a := range r.ev.Ends {
 		// The clock of the node may be behind that of the recorder, by which the
 		// line had not arrived either.
-		if act := r.ob(int(a) - 1).Entry.At; s.c[i].kill == byEnding && int(a) <= n+1 && !r.ob(n).Entry.At.Before(act.Add(min(r.grace(a), d))) {
+		if act := r.obAt(a).Entry.At; s.c[i].kill == byEnding && !a.After(n) && !r.ob(n).Entry.At.Before(act.Add(min(r.grace(a), d))) {
 			return false
 		}
 	}
 	if s.c[i].kill == byEnding && r.lostForGood() {
 		for _, a := range r.ev.Sandboxes {
-			if int(a) <= n+1 && !r.ob(n).Entry.At.Before(r.ob(int(a)-1).Entry.At.Add(min(time.Duration(r.p.Grace)*time.Second, d))) {
+			if !a.After(n) && !r.ob(n).Entry.At.Before(r.obAt(a).Entry.At.Add(min(time.Duration(r.p.Grace)*time.Second, d))) {
 				return false
 			}
 		}
@@ -46,7 +47,7 @@ func (r *Reading) stopCause(s *State, i, n int) Cause {
 	case byEnding:
 		obs = s.ending.Obs
 		for _, a := range r.ev.Ends {
-			if int(a) <= n+1 {
+			if !a.After(n) {
 				obs = min(obs, a)
 			}
 		}
@@ -100,7 +101,7 @@ func (r *Reading) stopFor(s State, i, n int, w killing) ([]State, *Denial) {
 		states, d := r.syncOfHasEnded(s, i, n, rules.AfterSync)
 		var next []State
 		// An Event may come late, and tell of a kill before what lines have shown.
-		told, since := !r.ob(n).IsLog, int32(n)+1
+		told, since := !r.ob(n).IsLog, record.PlaceOf(n)
 		if told {
 			since = x.failing
 		}
@@ -132,7 +133,7 @@ func (r *Reading) stopFor(s State, i, n int, w killing) ([]State, *Denial) {
 			return nil, nil
 		}
 		t := s.clone()
-		r.otherHooksHaveReturned(&t, -1, n, rules.KillAfterSync, int32(n)+1)
+		r.otherHooksHaveReturned(&t, -1, n, rules.KillAfterSync, record.PlaceOf(n))
 		return []State{stopping(t)}, nil
 	}
 	return nil, nil

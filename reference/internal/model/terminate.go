@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 )
 
@@ -23,11 +24,11 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 		if x.mainEnd == 0 || x.mainCode == 0 {
 			return time.Time{}, false // it wrote nothing of its end
 		}
-		return r.written(int(x.mainEnd) - 1), true
+		return r.writtenAt(x.mainEnd), true
 	}
 	begun := r.stopBegun(r.seenOf(s, i))
 	if begun == 0 {
-		begun = int32(n) + 1
+		begun = record.PlaceOf(n)
 	}
 	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
 		y := r.seenOf(s, j)
@@ -38,7 +39,7 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 		case deleted && (y.mainEnd == 0 || y.mainEnd > begun):
 			return time.Time{}, true
 		}
-		if e := r.written(int(y.mainEnd) - 1); e.After(last) {
+		if e := r.writtenAt(y.mainEnd); e.After(last) {
 			last = e
 		}
 	}
@@ -92,7 +93,7 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 		ended := x.mainEnd != 0 && x.mainEnd < s.ending.Obs || c.gone.known() && c.gone.Obs < s.ending.Obs
 		// One that died without a line may be shown so only later.
 		died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.Containers[k].Exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
-			return !end.FinishedAt.After(r.ob(int(s.ending.Obs) - 1).At())
+			return !end.FinishedAt.After(r.obAt(s.ending.Obs).At())
 		})
 		if ended || died || c.fresh || r.h[k].over >= c.run {
 			return false
@@ -103,7 +104,7 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 
 func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
 	x := r.seenOf(&s, i)
-	if x.term != 0 && !r.cutOff(x.term, n) && r.graceLeft(&s, i, int(x.term)-1) {
+	if x.term != 0 && !r.cutOff(x.term, n) && r.graceLeft(&s, i, x.term.Index()) {
 		return nil, deny(rules.PreStopFirst, Cause{x.term, rules.PreStopFirst})
 	}
 	next, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox)
@@ -152,8 +153,8 @@ func (r *Reading) asNewKubeletFinds(s State, n int) State {
 	}
 	last := n
 	for _, x := range r.ev.Restarts {
-		if int(x) <= n+1 {
-			last = int(x) - 1
+		if !x.After(n) {
+			last = x.Index()
 		}
 	}
 	if r.endAsked(last) {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 )
 
@@ -187,7 +188,7 @@ func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Deni
 
 // otherHooksHaveReturned forces that no postStart hook of a container other than i is running that
 // had begun before an observation (index + 1).
-func (r *Reading) otherHooksHaveReturned(s *State, i, n int, rule string, since int32) {
+func (r *Reading) otherHooksHaveReturned(s *State, i, n int, rule string, since record.Place) {
 	for j := range s.c {
 		if first := r.hookSince(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
 			r.hookHasReturned(s, j, n, rule)

@@ -40,12 +40,12 @@ type Evidence struct {
 	// nodeRestarted: so was the node, or it may have been, as nothing else explains that.
 	NodeRestarted bool
 	// sandboxes are the observations (index + 1) that stop the sandbox.
-	Sandboxes []int32
+	Sandboxes []Place
 	// toldUntil is when the newest Event of the kubelet was made, in whole seconds: it
 	// sends them one after the other, and they may be a long time on their way.
 	ToldUntil time.Time
 	// toldAt is that Event (index + 1).
-	ToldAt int32
+	ToldAt Place
 	// crowded: there are so many Events that the kubelet may have dropped some; but none
 	// was by the time of heardUntil.
 	Crowded    bool
@@ -56,10 +56,10 @@ type Evidence struct {
 	Due []DuePair
 	// restarts are the observations (index + 1) in which the kubelet was
 	// stopped or restarted.
-	Restarts []int32
+	Restarts []Place
 	// ends are the observations (index + 1) that end the Pod: a deletion, an
 	// eviction.
-	Ends []int32
+	Ends []Place
 }
 
 // ContainerEvidence is what the whole trace shows of one container.
@@ -76,19 +76,19 @@ type ContainerEvidence struct {
 	// hookEvent is the first Event (index + 1) of a postStart hook that failed, and only the
 	// update (index + 1) with which the Pod has come to its end and shows this one instance;
 	// 0 if there is none.
-	HookEvent, Only int32
+	HookEvent, Only Place
 	// askedAll: it was shown with an exit code for which one of its rules
 	// restarts all containers, or it has such a rule, and a status shows that
 	// all were removed.
 	AskedAll bool
 	// logs has the first line of each actor, as an observation + 1; 0 where it
 	// does not write to the log at all.
-	Logs [6]int32
+	Logs [6]Place
 	// marked tells which actors log their begin and end.
 	marked [6]bool
 	// alive is the last observation (index + 1) that shows it running: a line or an
 	// update.
-	Alive int32
+	Alive Place
 	// unseenEnd: it was running by the last update, with which the Pod was gone from the
 	// API. How it ended then no status shows.
 	UnseenEnd bool
@@ -99,7 +99,8 @@ type ContainerEvidence struct {
 	// changed is the first observation (index + 1) by which its definition may have
 	// been changed at the API, so that the kubelet replaces it, and changes how
 	// often it was; 0 if never.
-	Changed, Changes int32
+	Changed Place
+	Changes int32
 	// unlogged: a probe has failed more often than lines tell, as Events do. One that
 	// runs out of time before its process has written anything leaves no line.
 	Unlogged bool
@@ -109,7 +110,8 @@ type ContainerEvidence struct {
 // (index + 1).
 type DuePair struct {
 	First, Second int
-	Run, Obs      int32
+	Run           int32
+	Obs           Place
 }
 
 // eventBurst is how many Events a kubelet records of one Pod before it may drop
@@ -233,7 +235,7 @@ func (g *gatherer) Take(o *Observation, n int) {
 				g.status(&list[i], e, n)
 			}
 		}
-		g.pairs(&e.Pod.Status, int32(n)+1)
+		g.pairs(&e.Pod.Status, PlaceOf(n))
 		g.compare(&e.Pod.Spec)
 	case e.Event != nil:
 		g.events++
@@ -269,15 +271,15 @@ func (g *gatherer) told(at time.Time, n int) {
 		ev.HeardUntil = until
 	}
 	if at.After(ev.ToldUntil) {
-		ev.ToldUntil, ev.ToldAt = at, int32(n)+1
+		ev.ToldUntil, ev.ToldAt = at, PlaceOf(n)
 	}
 }
 
 func (g *gatherer) line(c int, l *trace.Line, n int) {
 	ev, of := &g.ev.Containers[c], &g.c[c]
-	ev.Alive = int32(n) + 1
+	ev.Alive = PlaceOf(n)
 	if first := &ev.Logs[number(l.Actor)]; *first == 0 {
-		*first = int32(n) + 1
+		*first = PlaceOf(n)
 	}
 	if l.Mark.Kind == trace.Begin {
 		ev.marked[number(l.Actor)] = true
@@ -304,7 +306,7 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 }
 
 func (g *gatherer) act(a *trace.Act, n int) {
-	ev, at := &g.ev, int32(n)+1
+	ev, at := &g.ev, PlaceOf(n)
 	switch what := a.Name + " " + a.Target(); what {
 	case "restart kubelet", "stop kubelet", "start kubelet":
 		ev.Restarts = append(ev.Restarts, at)
@@ -327,7 +329,7 @@ func (g *gatherer) act(a *trace.Act, n int) {
 // patch takes the content of a patch of the Pod, a strategic merge: it changes
 // the definition of the containers that it names. One that cannot be read so may
 // have changed any.
-func (g *gatherer) patch(a *trace.Act, at int32) {
+func (g *gatherer) patch(a *trace.Act, at Place) {
 	type list []map[string]json.RawMessage
 	var p struct {
 		Spec struct{ InitContainers, Containers list }
@@ -382,11 +384,11 @@ func (g *gatherer) status(s *corev1.ContainerStatus, e *trace.Entry, n int) {
 	ev := &g.ev.Containers[c]
 	ev.Runs = max(ev.Runs, s.RestartCount)
 	if s.State.Running != nil {
-		ev.Alive = int32(n) + 1
+		ev.Alive = PlaceOf(n)
 	}
 	ev.UnseenEnd = s.State.Running != nil && e.Type == trace.Deleted
 	if st := &e.Pod.Status; IsFinal(st.Phase) && st.Reason == "" && s.RestartCount == 0 && IsEnd(s.State.Terminated) {
-		ev.Only = int32(n) + 1
+		ev.Only = PlaceOf(n)
 	}
 	if w := s.State.Waiting; w != nil {
 		ev.StartFailed = ev.StartFailed || isStartError(w.Reason)
@@ -426,7 +428,7 @@ func (ev *ContainerEvidence) exited(run int32, end *corev1.ContainerStateTermina
 // pairs finds the containers that are due in one sync. Which exit is followed by
 // a start is asked of the one listed first alone: whenever the other one is
 // started, it was the turn of the first.
-func (g *gatherer) pairs(st *corev1.PodStatus, obs int32) {
+func (g *gatherer) pairs(st *corev1.PodStatus, obs Place) {
 	type exit struct {
 		c, run int32
 		again  bool
@@ -518,7 +520,7 @@ func (g *gatherer) event(c int, e *trace.Event, n int) {
 	case "FailedPostStartHook":
 		ev.HookFailed = true
 		if ev.HookEvent == 0 {
-			ev.HookEvent = int32(n) + 1
+			ev.HookEvent = PlaceOf(n)
 		}
 	case "FailedPreStopHook":
 		ev.PreStopFailed = true

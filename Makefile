@@ -1,4 +1,4 @@
-# Every target is described behind its name; `make` lists them.
+# Every target is described after its name; `make` lists them.
 #
 #   KUBERNETES   version of the node image and so of the kubelet (v1.37.2); for
 #                compare the versions of the kubelets ("v1.28.5 v1.37.2")
@@ -28,7 +28,7 @@ help: ## list the targets
 
 .PHONY: conformance
 # From within the folder, because only then does go test print while it runs.
-# Behind -args, because go test has an -artifacts of its own.
+# After -args, because go test has an -artifacts of its own.
 conformance: ## run the suite on a real cluster, made for it (KUBERNETES, CASES, ARTIFACTS, FLAGS)
 	$(GO) test -C suites -count=1 -timeout=$(TIMEOUT) \
 		$(if $(KUBERNETES),-kubernetes=$(KUBERNETES)) $(if $(CASES),-cases='$(CASES)') $(FLAGS) \

@@ -83,7 +83,7 @@ func dropped(wanted, kept any, path string) string {
 	return ""
 }
 
-// droppedOf is the same for element i of a list. Where it has a name it may stand elsewhere in what was kept, behind what was added in front of it.
+// droppedOf is the same for element i of a list. Where it has a name it may stand elsewhere in what was kept, after what was added in front of it.
 func droppedOf(wanted any, i int, kept []any, path string) string {
 	w, _ := wanted.(map[string]any)
 	name, named := w["name"].(string)

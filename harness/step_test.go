@@ -12,7 +12,7 @@ func TestStopSandbox(t *testing.T) {
 	failed := errors.New("unknown FS magic")
 	for name, tc := range map[string]struct {
 		stop  error
-		ready string // what is still ready behind it
+		ready string // what is still ready after it
 		list  error
 		want  error
 	}{

@@ -22,7 +22,7 @@ func TestCountByHand(t *testing.T) {
 		// Two chains of two, in any interleaving: 4!/(2!2!).
 		{"container1\ncontainer2\n", "two independent containers", 6},
 		// The end of the hook comes before TERM; begin of main anywhere before
-		// TERM: before, between or behind the two lines of the hook.
+		// TERM: before, between or after the two lines of the hook.
 		{"container1 postStart\n", "main races its hook", 3},
 		// hook begin, hook end, then begin < TERM of container2 and TERM of
 		// container1 (3 orders); begin of container1 anywhere before its TERM:

@@ -125,7 +125,7 @@ func (c *comparison) walk(log []string, set *explore.Set) {
 	}
 }
 
-// next judges the log with every line behind it, and goes on with those that can
+// next judges the log with every line after it, and goes on with those that can
 // come there.
 func (c *comparison) next(log []string, set *explore.Set, on func([]string, *explore.Set)) {
 	for _, line := range c.alphabet {

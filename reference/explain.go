@@ -13,7 +13,7 @@ import (
 )
 
 // Order is the allowed order of what a Pod shows: a partial order of its first
-// instances, with the rule behind each edge. What no edge connects, in either
+// instances, with the rule of each edge. What no edge connects, in either
 // direction, may come in either order.
 type Order struct {
 	Pod     string

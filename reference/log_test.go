@@ -180,7 +180,7 @@ func TestLargePod(t *testing.T) {
 	assert.NilError(t, err)
 	v := reference.Check(k, pod, tr)
 	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
-	// The same with a line of the first hook behind everything else.
+	// The same with a line of the first hook after everything else.
 	late := *tr.Entries[1].Log
 	tr.Entries = append(tr.Entries, trace.Entry{Log: &late, Line: len(tr.Entries) + 1})
 	assert.Equal(t, reference.Check(k, pod, tr).Outcome, reference.Violation)

@@ -81,7 +81,7 @@ func TestWrongFieldIsRefused(t *testing.T) {
 	}
 }
 
-// Every line of the hook, put behind the first line of the next container, is
+// Every line of the hook, put after the first line of the next container, is
 // refused; so is every line of the next container put before the last of the
 // hook. Dropping or repeating a tick is no fault of a kubelet.
 func TestMovedLines(t *testing.T) {

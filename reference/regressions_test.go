@@ -30,7 +30,7 @@ import (
 //	known hooks/one            the same, explained by a known issue
 //	inconclusive               no decision
 //
-// Behind it may stand a kubelet, and feature gates, as in the scripts of the
+// After it may stand a kubelet, and feature gates, as in the scripts of the
 // rules ("refuse hooks/one v1.28.5"). A section takes what stands before it:
 //
 //	pod                        a Pod in short form; the sections hold traces in

@@ -18,7 +18,7 @@ import (
 
 // TestRules judges the stored traces of every rule: those of a section accept
 // must pass, those of a section refuse must be refused for that very rule, at
-// the marked line. A section may name a kubelet, and feature gates behind it
+// the marked line. A section may name a kubelet, and feature gates after it
 // ("refuse v1.28.5 SidecarContainers=true"); the rest is judged as v1.37.2. It is
 // a census as well: a rule without both, and a file without a rule, fail.
 func TestRules(t *testing.T) {

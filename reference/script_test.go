@@ -31,7 +31,7 @@ import (
 //
 //	container1#0 / main: begin            a log line; stamps are made up, 0.1 s apart
 //	+5s                                   time passes
-//	node -2s                              the clock of the node is behind from here on
+//	node -2s                              the clock of the node is slow from here on
 //	did delete 10                         an act, with a grace period
 //	did restart kubelet                   an act, with what it was done to
 //	did patch {"spec":{}}                 an act, with its parameter

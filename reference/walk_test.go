@@ -96,7 +96,7 @@ func TestAcceptsExactlyWhatCanFollow(t *testing.T) {
 			for _, short := range strings.Fields(tt.log) {
 				line := c.line(short)
 				set = set.After(line)
-				assert.Assert(t, set != nil, "%s cannot come behind %q", line, log)
+				assert.Assert(t, set != nil, "%s cannot come after %q", line, log)
 				log = append(log, line)
 			}
 			c.walk(log, set)

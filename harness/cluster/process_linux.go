@@ -26,7 +26,7 @@ func processStart(pid int) (ticks uint64, zombie bool, err error) {
 	if err != nil {
 		return 0, false, fmt.Errorf("reading the state of process %d: %w", pid, err)
 	}
-	// The second field is the command in parentheses and may hold anything, so count behind the last of them.
+	// The second field is the command in parentheses and may hold anything, so count after the last of them.
 	i := strings.LastIndexByte(string(b), ')')
 	f := strings.Fields(string(b[i+1:]))
 	if i < 0 || len(f) < 20 {

@@ -28,5 +28,5 @@
 //
 // The programs in pause and podnet are part of the image only: the sandbox container, and the Pod network in place of kindnet, which is not
 // published as a module. Services, cluster DNS and traffic between Pods of different nodes work as on a stock node. What differs on purpose:
-// no network policies, and no provisioner behind the default storage class.
+// no network policies, and no provisioner for the default storage class.
 package nodeimage

@@ -14,7 +14,7 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// Follow streams the shared log of a Pod on a node to out, from a byte offset on: each line behind the time at which it was read on the node
+// Follow streams the shared log of a Pod on a node to out, from a byte offset on: each line after the time at which it was read on the node
 // (RFC 3339) and a blank. It returns nil only when the log was read to its end, after the Pod's volume is gone; ErrLost in the error says that
 // another attempt cannot get more.
 type Follow func(ctx context.Context, node string, pod types.UID, offset int64, out io.Writer) error
@@ -143,12 +143,12 @@ type lines struct {
 
 	mu     sync.Mutex // a connection that was given up may write once more
 	closed bool
-	rest   []byte // behind the last newline
+	rest   []byte // after the last newline
 	taken  int64  // bytes of the log
 	err    error
 }
 
-// close ends the taking: whatever comes behind it is read again.
+// close ends the taking: whatever comes after it is read again.
 func (l *lines) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 }
 
-// end records what stands behind the last newline of a log that was read to its end: a line that was never finished.
+// end records what comes after the last newline of a log that was read to its end: a line that was never finished.
 func (l *lines) end() error {
 	if len(l.rest) == 0 {
 		return nil

@@ -10,17 +10,17 @@ import (
 //
 // status/conditions
 func (k *kubelet) conditions(s *corev1.PodStatus, sandbox bool) {
-	initialised, were := true, conditionIs(k.previousStatus(), corev1.PodInitialized)
+	initialized, were := true, conditionIs(k.previousStatus(), corev1.PodInitialized)
 	for c := range k.pod.Init {
 		cs := k.find(s, c)
-		initialised = initialised && (k.isInit(c) && cs.Ready || k.isSidecar(c) && *cs.Started)
+		initialized = initialized && (k.isInit(c) && cs.Ready || k.isSidecar(c) && *cs.Started)
 	}
-	initialised = initialised || hasStarted(s) || were && k.has(RestartAllContainers)
+	initialized = initialized || hasStarted(s) || were && k.has(RestartAllContainers)
 	initial := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
 	switch {
 	case s.Phase == corev1.PodSucceeded:
 		initial.Reason = "PodCompleted"
-	case !initialised:
+	case !initialized:
 		initial.Status, initial.Reason = corev1.ConditionFalse, "ContainersNotInitialized"
 	}
 	if k.has(ReadyToStartCondition) {

@@ -175,17 +175,17 @@ func (k *kubelet) fillInStatus() {
 			return cs.State.Waiting == nil || cs.LastTerminationState.Terminated != nil
 		}
 		api, inits := &k.api.pod.Status, s.InitContainerStatuses
-		initialised := len(inits) == 0
+		initialized := len(inits) == 0
 		for i := range api.ContainerStatuses {
-			initialised = initialised || known(&api.ContainerStatuses[i])
+			initialized = initialized || known(&api.ContainerStatuses[i])
 		}
 		if n := len(api.InitContainerStatuses); n > 0 {
 			cs := &api.InitContainerStatuses[n-1]
 			if k.isSidecar(n - 1) {
-				initialised = initialised || cs.State.Running != nil && cs.Started != nil && *cs.Started
+				initialized = initialized || cs.State.Running != nil && cs.Started != nil && *cs.Started
 			} else {
 				last, end := cs.LastTerminationState.Terminated, cs.State.Terminated
-				initialised = initialised || last != nil && last.ExitCode == 0 || end != nil && end.ExitCode == 0
+				initialized = initialized || last != nil && last.ExitCode == 0 || end != nil && end.ExitCode == 0
 			}
 		}
 		fill := func(cs *corev1.ContainerStatus) {
@@ -193,7 +193,7 @@ func (k *kubelet) fillInStatus() {
 				cs.State = corev1.ContainerState{Terminated: madeUp(statusUnknown)}
 			}
 		}
-		if initialised {
+		if initialized {
 			for i := range s.ContainerStatuses {
 				fill(&s.ContainerStatuses[i])
 			}

@@ -55,7 +55,7 @@ func (k *kubelet) phase(s *corev1.PodStatus, v snapshot) corev1.PodPhase {
 			lost = lost || exit == nil && k.has(PendingAgain)
 		case cs.State.Running != nil:
 			running++
-			unfinished = unfinished || !k.hadStarted(c, cs) && !k.hasInitialised(s, v)
+			unfinished = unfinished || !k.hadStarted(c, cs) && !k.hasInitialized(s, v)
 		case cs.State.Waiting != nil && last == nil:
 			waiting++ // even where regular containers have started, unlike an init container that has not ended
 			lost = true
@@ -88,9 +88,9 @@ func hasStarted(s *corev1.PodStatus) bool {
 	return false
 }
 
-// hasInitialised tells whether a regular container has been started, for a sidecar that
+// hasInitialized tells whether a regular container has been started, for a sidecar that
 // counts as not started yet: one that is shown so, and from 1.33 one of the sandbox.
-func (k *kubelet) hasInitialised(s *corev1.PodStatus, v snapshot) bool {
+func (k *kubelet) hasInitialized(s *corev1.PodStatus, v snapshot) bool {
 	if !k.has(SandboxTells) {
 		return hasStarted(s)
 	}

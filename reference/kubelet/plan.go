@@ -21,8 +21,8 @@ func (k *kubelet) plan(v snapshot) plan {
 	// Regular containers are looked at once everything before them is done.
 	//
 	// init/before-regular
-	a, initialised := k.planInit(v)
-	if a.killPod || !initialised {
+	a, initialized := k.planInit(v)
+	if a.killPod || !initialized {
 		return a
 	}
 	keep := 0
@@ -60,7 +60,7 @@ func (k *kubelet) plan(v snapshot) plan {
 
 // planInit decides about init containers and sidecars, and whether regular
 // containers may be looked at.
-func (k *kubelet) planInit(v snapshot) (a plan, initialised bool) {
+func (k *kubelet) planInit(v snapshot) (a plan, initialized bool) {
 	if len(k.pod.Init) == 0 {
 		return plan{}, true
 	}
@@ -74,7 +74,7 @@ func (k *kubelet) planInit(v snapshot) (a plan, initialised bool) {
 			continue
 		}
 		if i.running || k.has(InitPerSandbox) && i.sandbox == v.sandbox {
-			initialised = true
+			initialized = true
 		}
 	}
 	// The frontier is the last entry that has been begun; all before it are done.
@@ -84,21 +84,21 @@ func (k *kubelet) planInit(v snapshot) (a plan, initialised bool) {
 			frontier = c
 		}
 	}
-	if frontier < 0 && !initialised {
+	if frontier < 0 && !initialized {
 		return plan{starts: []int{0}}, false
 	}
 	for c := range k.pod.Init {
-		atFrontier := !initialised && c == frontier
+		atFrontier := !initialized && c == frontier
 		switch {
 		case k.isSidecar(c):
-			k.planSidecar(&a, v.newest[c], c, atFrontier, &initialised)
+			k.planSidecar(&a, v.newest[c], c, atFrontier, &initialized)
 		case atFrontier && !v.newest[c].running:
-			if dead := k.planInitContainer(&a, v.newest[c], c, &initialised); dead {
+			if dead := k.planInitContainer(&a, v.newest[c], c, &initialized); dead {
 				return plan{killPod: true}, false
 			}
 		}
 	}
-	return a, initialised
+	return a, initialized
 }
 
 // planInitContainer decides about the init container at the frontier, which has
@@ -106,10 +106,10 @@ func (k *kubelet) planInit(v snapshot) (a plan, initialised bool) {
 // again.
 //
 // init/serial, init/failure-blocks, init/not-again
-func (k *kubelet) planInitContainer(a *plan, i *instance, c int, initialised *bool) (dead bool) {
+func (k *kubelet) planInitContainer(a *plan, i *instance, c int, initialized *bool) (dead bool) {
 	switch {
 	case i.exit == 0:
-		k.startNext(a, c, initialised)
+		k.startNext(a, c, initialized)
 	case k.restarts(c, i.exit):
 		a.starts = append(a.starts, c)
 	default:
@@ -125,11 +125,11 @@ func (k *kubelet) planInitContainer(a *plan, i *instance, c int, initialised *bo
 // been killed and does not run.
 //
 // sidecar/started-before-next, sidecar/hook-failure-holds
-func (k *kubelet) planSidecar(a *plan, i *instance, c int, atFrontier bool, initialised *bool) {
+func (k *kubelet) planSidecar(a *plan, i *instance, c int, atFrontier bool, initialized *bool) {
 	startup := k.specs[c].Startup
 	switch {
 	case i == nil:
-		if *initialised {
+		if *initialized {
 			a.starts = append(a.starts, c)
 		}
 	case !i.running:
@@ -147,16 +147,16 @@ func (k *kubelet) planSidecar(a *plan, i *instance, c int, atFrontier bool, init
 		//
 		// sidecar/readiness-holds-nothing
 		if atFrontier && started {
-			k.startNext(a, c, initialised)
+			k.startNext(a, c, initialized)
 		}
 	}
 }
 
 // startNext lets start what follows the init entry c: the next entry, or after
 // the last one all regular containers.
-func (k *kubelet) startNext(a *plan, c int, initialised *bool) {
+func (k *kubelet) startNext(a *plan, c int, initialized *bool) {
 	if c == len(k.pod.Init)-1 {
-		*initialised = true
+		*initialized = true
 		return
 	}
 	a.starts = append(a.starts, c+1)

@@ -127,7 +127,7 @@ var differences = [changes]Difference{
 	},
 	SandboxTells: {
 		Versions: ">=1.33",
-		Says:     "For the phase a Pod is initialised where its sandbox has had a regular container.",
+		Says:     "For the phase a Pod is initialized where its sandbox has had a regular container.",
 		Before:   "It is where the status shows that a regular container has been started.",
 		Source:   "pkg/kubelet/kubelet_pods.go (getPhase)",
 	},

@@ -31,7 +31,7 @@ func (l Level) String() string {
 	return "no level"
 }
 
-// Basis says who stands behind a rule.
+// Basis says who promises a rule.
 type Basis string
 
 // The two bases.

@@ -120,7 +120,7 @@ var table = []Rule{
 	},
 	{
 		Slug: TermAfterSync, Level: Must, Basis: Implementation,
-		Says:   "Termination begins only when the running sync has ended: a postStart hook ends first, and the containers behind it are still started.",
+		Says:   "Termination begins only when the running sync has ended: a postStart hook ends first, and the containers after it are still started.",
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop), pkg/kubelet/kubelet.go (SyncPod)",
 	},
 	{
@@ -216,7 +216,7 @@ var table = []Rule{
 	},
 	{
 		Slug: InitFailure, Level: Must, Basis: Documented,
-		Says:   "While an init container has not exited with 0, nothing behind it starts.",
+		Says:   "While an init container has not exited with 0, nothing after it starts.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
 	},
 	{
@@ -226,13 +226,13 @@ var table = []Rule{
 	},
 	{
 		Slug: SidecarStarted, Level: Must, Basis: Documented,
-		Says:     "What is listed behind a sidecar starts only after the sidecar runs, its postStart hook has ended and its startup probe, if any, has succeeded.",
+		Says:     "What is listed after a sidecar starts only after the sidecar runs, its postStart hook has ended and its startup probe, if any, has succeeded.",
 		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
 		Versions: ">=1.29",
 	},
 	{
 		Slug: SidecarHook, Level: Must, Basis: Implementation,
-		Says:     "A sidecar whose postStart hook failed holds back everything behind it until it is restarted and the hook succeeds.",
+		Says:     "A sidecar whose postStart hook failed holds back everything after it until it is restarted and the hook succeeds.",
 		Source:   "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
 		Versions: ">=1.29",
 	},
@@ -244,13 +244,13 @@ var table = []Rule{
 	},
 	{
 		Slug: SidecarsReverse, Level: Must, Basis: Documented,
-		Says:     "Sidecars get TERM in the reverse of the listed order, each after those behind it have stopped, unless the grace period runs out first.",
+		Says:     "Sidecars get TERM in the reverse of the listed order. Each waits until those listed after it have stopped, unless the grace period runs out first.",
 		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 		Versions: ">=1.29",
 	},
 	{
 		Slug: Backoff, Level: Must, Basis: Documented,
-		Says:   "Behind the first one, a restart comes no sooner than 10, 20, 40, … 300 s after the exit before it.",
+		Says:   "After the first restart, each waits at least 10, 20, 40, … 300 s after the exit before it.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (doBackOff)",
 	},
 	{
@@ -335,7 +335,7 @@ var table = []Rule{
 	},
 	{
 		Slug: SidecarReadiness, Level: May, Basis: Documented,
-		Says:   "What is listed behind a sidecar may start before the readiness or liveness probe of the sidecar has succeeded.",
+		Says:   "What is listed after a sidecar may start before the readiness or liveness probe of the sidecar has succeeded.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
 	},
 	{

@@ -52,7 +52,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return t, nil
 }
 
-// Next returns the next entry, io.EOF behind the last one, or an *Error.
+// Next returns the next entry, io.EOF after the last one, or an *Error.
 func (t *Reader) Next() (Entry, error) {
 	if !t.s.Scan() {
 		if err := t.s.Err(); err != nil {

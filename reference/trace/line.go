@@ -61,7 +61,7 @@ func (k MarkKind) String() string {
 	return "no mark"
 }
 
-// Mark is the part of a line behind its actor.
+// Mark is the part of a line after its actor.
 type Mark struct {
 	Kind MarkKind
 	// N is the number of a tick ("tick 3") or the exit code of an end
@@ -161,7 +161,7 @@ func ParseLine(s string) (Line, error) {
 	return l, nil
 }
 
-// cutStamp splits at the first ": " behind the stamp. A stamp of date(1) holds
+// cutStamp splits at the first ": " after the stamp. A stamp of date(1) holds
 // colons but no colon followed by a blank, as does RFC 3339.
 func cutStamp(s string, l *Line) (stamp, rest string, err error) {
 	stamp, rest, ok := strings.Cut(s, ": ")

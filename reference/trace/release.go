@@ -28,7 +28,7 @@ var (
 // ParseRelease reads a version such as "v1.37.2", "1.28.5" or
 // "v1.38.0-beta.0". What distributions append ("+k3s1", "-gke.100",
 // "-eks-1a2b3c") is dropped: their builds are known by the release that they
-// are built from. So is what was built some commits behind a pre-release, and says how many
+// are built from. So is what was built some commits after a pre-release, and says how many
 // ("v1.38.0-alpha.1.123+a1b2c3d").
 func ParseRelease(s string) (Release, error) {
 	m := versionForm.FindStringSubmatch(s)

@@ -27,7 +27,7 @@ type Header struct {
 	Runtime    string `json:"runtime,omitempty"`
 }
 
-// Entry is one line of a trace behind its header. Exactly one of Log, Pod,
+// Entry is one line of a trace after its header. Exactly one of Log, Pod,
 // Event, Did and Gap is set.
 type Entry struct {
 	// At is the recorder's clock when the entry reached it.
@@ -223,7 +223,7 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// strictJSON refuses unknown fields and anything behind the value.
+// strictJSON refuses unknown fields and anything after the value.
 func strictJSON(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -1,5 +1,5 @@
 // Command explain prints the order that a kubelet keeps for a Pod: what comes
-// before what, and the rule behind each of it.
+// before what, and by which rule.
 //
 //	explain -kubernetes v1.37.2 -pod pod.yaml
 //	explain -kubernetes v1.37.2 -pod pod.yaml -svg > order.svg

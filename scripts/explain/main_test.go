@@ -104,7 +104,7 @@ func manifest(t *testing.T) string {
 func TestText(t *testing.T) {
 	status, out, errs := call(t, manifest(t), "-kubernetes", "v1.37.2", "-pod", "-")
 	assert.Equal(t, status, exitPrinted, errs)
-	// The edge that the experiment is about, and the rule behind it.
+	// The edge that the experiment is about, and its rule.
 	found := false
 	for line := range strings.Lines(out) {
 		found = found || strings.Contains(line, "hooks/poststart-blocks-next") &&

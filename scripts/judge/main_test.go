@@ -191,7 +191,7 @@ func TestTrace(t *testing.T) {
 		var v struct{ Line int }
 		assert.NilError(t, json.Unmarshal([]byte(out), &v))
 		// The header, the act, the Pod, three lines that fit, then the one that counts;
-		// the hook's late line behind it is what shows that it was too early.
+		// the hook's late line after it is what shows that it was too early.
 		assert.Equal(t, v.Line, 8, out)
 	})
 	t.Run("has a Pod inside", func(t *testing.T) {

@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, sources f
 	case err != nil:
 		return exitUsage
 	case flags.NArg() > 0:
-		fmt.Fprintf(stderr, "upstream: argument %q is not known; the version goes behind -kubernetes\n", flags.Arg(0))
+		fmt.Fprintf(stderr, "upstream: argument %q is not known; the version goes after -kubernetes\n", flags.Arg(0))
 		return exitUsage
 	}
 	module, err := sources(ctx, *version)

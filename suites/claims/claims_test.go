@@ -223,7 +223,7 @@ func TestClaims(t *testing.T) {
 		}, NotHeld, "so did its own container", []int{3, 6}},
 		{"an endless hook that holds up nobody", twoHooks, "f", []string{
 			"01: a#0 / post start hook: begin", "02: b#0 / main: begin", "09: did delete", "10: a#0 / post start hook: tick",
-		}, NotHeld, "behind it did as well", []int{4, 6}},
+		}, NotHeld, "after it did as well", []int{4, 6}},
 		{"an endless hook that dies with its container", secondHook, "f", []string{
 			"01: a#0 / main: begin", "01: b#0 / main: begin", "01: b#0 / post start hook: begin", "08: b#0 / post start hook: tick",
 			"09: b#0 / main: end 0", "10: c#0 / main: begin", "20: did delete",

@@ -42,7 +42,7 @@ func hookBlocks(v *view) (out []observation) {
 	return out
 }
 
-// failureBlocks looks for the container behind one whose hook failed: the claim
+// failureBlocks looks for the container after one whose hook failed: the claim
 // holds if the failed one is started again before the next one is started at all.
 func failureBlocks(v *view) (out []observation) {
 	for i, c := range v.containers {
@@ -179,23 +179,23 @@ func endlessStopsAll(v *view) (out []observation) {
 			continue
 		}
 		evidence := []int{endless.entry}
-		var before, own, behind bool
+		var before, own, after bool
 		for m, d := range v.containers {
 			main, _, ok := v.span(d.Name, trace.Main)
 			if !ok || main.entry > endless.entry {
 				continue
 			}
 			evidence = append(evidence, main.entry)
-			before, own, behind = before || m < n, own || m == n, behind || m > n
+			before, own, after = before || m < n, own || m == n, after || m > n
 		}
 		o := observation{NotHeld, "", v.showAll(evidence...)}
 		switch {
-		case behind:
-			o.note = "while it ran, containers behind it did as well"
+		case after:
+			o.note = "while it ran, containers after it did as well"
 		case before:
-			o.note = "while it ran, so did the containers before it, and none behind it"
+			o.note = "while it ran, so did the containers before it, and none after it"
 		case own:
-			o.note = "while it ran, so did its own container, and none behind it"
+			o.note = "while it ran, so did its own container, and none after it"
 		default:
 			o.finding, o.note = Held, "while it ran, no container did"
 		}

@@ -21,7 +21,7 @@ import (
 // first, beside all others, since the run takes at least as long as the longest. A
 // case that needs a node for itself comes first as well where there are nodes
 // kept for such cases, and last on a node that it shares, since it would hold up
-// whatever waits behind it.
+// whatever waits after it.
 type queue struct {
 	// short and long are how many runs of either kind may be under way. A long
 	// case does little but wait, so it takes no place from the others.

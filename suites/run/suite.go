@@ -89,7 +89,7 @@ func (s *Suite) Main(m *testing.M) int {
 	defer done()
 	s.progress = NewProgress(out, live)
 	if flag.NArg() > 0 {
-		return complain(usageError{fmt.Errorf("unexpected argument %q; go test has flags -artifacts and -list of its own, so those of the suite stand behind -args", flag.Arg(0))})
+		return complain(usageError{fmt.Errorf("unexpected argument %q; go test has flags -artifacts and -list of its own, so those of the suite go after -args", flag.Arg(0))})
 	}
 	if err := s.configure(); err != nil {
 		return complain(err)

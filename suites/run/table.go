@@ -9,7 +9,7 @@ import (
 )
 
 // Table returns the verdicts as text, worst first. Several kubelets have a column
-// each; behind the table stands what is not a pass, and what differs.
+// each; after the table stands what is not a pass, and what differs.
 func (r *Report) Table() string {
 	r.sort()
 	var b strings.Builder

@@ -10,7 +10,7 @@
 //	container2 / main: begin
 //	container1 / post start hook: end 0 <-
 //
-// A section names the rule that refuses it, and a kubelet behind that where v1.37.2, or
+// A section names the rule that refuses it, and a kubelet after that where v1.37.2, or
 // the newest that the case is for, will not do. The line at which it does ends in "<-";
 // all before it is allowed. An entry a line:
 //
@@ -20,7 +20,7 @@
 //	pod Running main=running,ready        an update: phase, containers, conditions
 //	event Started main text               an Event of a container, or of the Pod ("-")
 //
-// An update shows each container as waiting, running or terminated, with words behind it:
+// An update shows each container as waiting, running or terminated, with words after it:
 // ready, notstarted, runN (its restartCount), codeN (its exit code), atN (started or finished N seconds
 // after the first entry), or the reason of a wait. "Ready=False" sets a condition that differs from
 // what the containers say, "deleting" and "gone" tell of a deletion.

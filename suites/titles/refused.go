@@ -57,7 +57,7 @@ func Read(text []byte, pod *corev1.Pod, kubelet string) ([]Claim, error) {
 			s := script{pod: pod, kubelet: c.Kubelet, now: epoch}
 			c.Trace, c.Line, err = s.read(string(f.Data))
 		default:
-			err = fmt.Errorf("a section is named by a rule, such as hooks/poststart-once, with a kubelet behind it where that is another one, or %s", Witness)
+			err = fmt.Errorf("a section is named by a rule, such as hooks/poststart-once, with a kubelet after it where that is another one, or %s", Witness)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("section %q: %w", f.Name, err)
@@ -88,7 +88,7 @@ func witnesses(text string) ([]string, error) {
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// refusedMark is behind the line that is refused.
+// refusedMark is after the line that is refused.
 const refusedMark = "<-"
 
 // script is a trace in the short form.
@@ -140,7 +140,7 @@ func (s *script) read(text string) (*trace.Trace, int, error) {
 		}
 	}
 	if mark == 0 {
-		return nil, 0, fmt.Errorf("no line is marked as the one to be refused; write %s behind it", refusedMark)
+		return nil, 0, fmt.Errorf("no line is marked as the one to be refused; write %s after it", refusedMark)
 	}
 	tr, err := trace.Read(&file)
 	return tr, mark, err

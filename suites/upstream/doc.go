@@ -15,7 +15,7 @@
 // another one is refused. Cases that show what the test asserts, and would accept the opposite as
 // well, cover nothing: the reason "free" names them. Where tests differ in the restartPolicy of
 // their Pods alone, each takes a case with that policy. What a test asserts beside its
-// relation, and no case holds against a kubelet, stands behind "but".
+// relation, and no case holds against a kubelet, follows "but".
 //
 // # Which tests
 //

@@ -62,7 +62,7 @@ func (v *visitor) visit(n ast.Node, chain []string) {
 		case oneOf(name, makers):
 			args := call.Args
 			if oneOf(name, []string{"Entry"}) {
-				args = args[:min(1, len(args))] // behind it are parameters
+				args = args[:min(1, len(args))] // after it are parameters
 			} else if len(args) > 1 {
 				args = args[:len(args)-1] // the last one is the body
 			}

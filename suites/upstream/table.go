@@ -145,7 +145,7 @@ func parse(text string) (*Table, error) {
 			return nil, p.errorf("%q begins no line; those are kubernetes, why, aside, file, pin, in, -, and, indented by two spaces, by, seen, but, not, other", strings.TrimSpace(word))
 		}
 		if rest == "" {
-			return nil, p.errorf("nothing behind %q", strings.TrimSpace(word))
+			return nil, p.errorf("nothing after %q", strings.TrimSpace(word))
 		}
 		if err := read(&p, rest); err != nil {
 			return nil, err
@@ -173,7 +173,7 @@ type reader struct {
 	lines map[string]int  // where each test of the file stands
 }
 
-// directives read what stands behind the first word of a line.
+// directives read what comes after the first word of a line.
 var directives = map[string]func(*reader, string) error{
 	"kubernetes": (*reader).kubernetes,
 	"why":        (*reader).why,
@@ -246,7 +246,7 @@ func (p *reader) file(s string) error {
 func (p *reader) pin(s string) error {
 	f := p.current()
 	if f == nil || f.Pin != "" {
-		return p.errorf("a pin stands behind a file, once")
+		return p.errorf("a pin follows its file, and only once")
 	}
 	f.Pin = s
 	return nil
@@ -362,7 +362,7 @@ func (p *reader) but(s string) error {
 		return err
 	}
 	if x.Cases == nil || x.But != "" {
-		return p.errorf("but stands behind by or seen, once")
+		return p.errorf("but follows by or seen, and only once")
 	}
 	x.But = s
 	return nil

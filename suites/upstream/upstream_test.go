@@ -117,7 +117,7 @@ func TestParseErrors(t *testing.T) {
 		{"nothing is said of a test", "  not gap: the image changes\n", "", `nothing is said of the test before this line, "A > B > two"`},
 		{"nothing is said of the last test", "  other secrets\n", "", `nothing is said of the test before this line, "A > three"`},
 		{"too much is said of a test", "  but the exit code", "  other files", "a test has one of by, seen, not and other"},
-		{"a remark on a test that is not covered", "  other secrets", "  other secrets\n  but files", "but stands behind by or seen, once"},
+		{"a remark on a test that is not covered", "  other secrets", "  other secrets\n  but files", "but follows by or seen, and only once"},
 		{"an unknown reason", "not gap: the", "not gab: the", `"gab" is no kind of reason; they are gap`},
 		{"a reason of no test", "why gap No case yet.", "why gap No case yet.\nwhy proxy Injected.", "no test has the reason proxy"},
 		{"a reason without a sentence", "why gap No case yet.", "why gap", "a kind of reason, which is new, and a sentence"},
@@ -128,10 +128,10 @@ func TestParseErrors(t *testing.T) {
 		{"no version", "kubernetes v1.37.2\n", "", "no version"},
 		{"a bad version", "v1.37.2", "1.37", `"1.37" is not the one version`},
 		{"an unknown word", "in A\n", "at A\n", `"at" begins no line`},
-		{"an empty test", "- three", "-", `nothing behind "-"`},
+		{"an empty test", "- three", "-", `nothing after "-"`},
 		{"trailing space", "- three", "- three ", "space at the end of the line"},
 		{"a remark before any test", "in A > B\n", "in A > B\n  by hooks/poststart-blocks\n", "no test stands before this line"},
-		{"a pin twice", "\nin A > B", "\npin 1\nin A > B", "a pin stands behind a file, once"},
+		{"a pin twice", "\nin A > B", "\npin 1\nin A > B", "a pin follows its file, and only once"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

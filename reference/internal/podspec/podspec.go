@@ -312,7 +312,7 @@ func (s *Container) RestartsAllFor(code int32) bool {
 	return ok && RestartsAll(rule)
 }
 
-// ThroughWith reports whether the container is not started again behind an exit code.
+// ThroughWith reports whether the container is not started again after an exit code.
 func (s *Container) ThroughWith(code int32) bool {
 	return !s.RestartsFor(code) && (s.Policy == corev1.RestartPolicyNever || s.Policy == corev1.RestartPolicyOnFailure && !Failed(code))
 }

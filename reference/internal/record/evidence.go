@@ -158,7 +158,7 @@ type gatherer struct {
 // containerGatherer is what leads to the evidence of one container.
 type containerGatherer struct {
 	// Without run numbers, the second begin of a main process and each line
-	// behind an end are the only signs of another instance.
+	// after an end are the only signs of another instance.
 	counted      int32
 	begun, ended bool
 	// created is when the newest instance was, by its Event.

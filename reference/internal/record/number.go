@@ -52,8 +52,8 @@ func Renumber(p *podspec.Pod, obs []Observation, sure ...Doubt) (doubts []Doubt)
 			l := &lives[o.Container]
 			shift, ok := l.shifts[o.counted]
 			if !ok {
-				if later, behind := l.later(o.counted); behind {
-					shift = l.shifts[later] // it has no number that one behind it left free
+				if later, after := l.later(o.counted); after {
+					shift = l.shifts[later] // it has no number that one after it left free
 				} else {
 					if d := (Doubt{o.Container, o.counted, n}); l.first(o, times(sure, d)) {
 						doubts = append(doubts, d)
@@ -174,7 +174,7 @@ func livesOf(p *podspec.Pod, obs []Observation) []lives {
 		}
 	}
 	for c := range all {
-		all[c].countBehind()
+		all[c].countAfter()
 		clear(all[c].unstarted)
 	}
 	forget(all)
@@ -193,7 +193,7 @@ func mayBeginAnew(p *podspec.Pod, obs []Observation) bool {
 	})
 }
 
-// forget has nothing concluded from the order of the Events before a gap and behind
+// forget has nothing concluded from the order of the Events before a gap and after
 // it, where they may come in any.
 func forget(all []lives) {
 	for c := range all {
@@ -201,9 +201,9 @@ func forget(all []lives) {
 	}
 }
 
-// countBehind counts the numbers that follow one which wrote when an instance was
+// countAfter counts the numbers that follow one which wrote when an instance was
 // surely there: theirs are of later instances.
-func (l *lives) countBehind() {
+func (l *lives) countAfter() {
 	for n, o := range l.last {
 		slack := time.Second + StampSlack
 		if o.Log.Whole {
@@ -267,7 +267,7 @@ func instanceEvent(p *podspec.Pod, e *trace.Event) (c, kind int, ok bool) {
 
 // tell takes the next of these Events and returns how many instances there had been
 // by then at least. Any of them may be lost, and instances that were not started
-// have but the first; but what comes behind a later kind is of another instance.
+// have but the first; but what comes after a later kind is of another instance.
 func (l *lives) tell(kind int, e *trace.Event) (made int) {
 	made = int(e.Count)
 	if kind != eventCreated {
@@ -283,7 +283,7 @@ func (l *lives) tell(kind int, e *trace.Event) (made int) {
 }
 
 // owner is the instance whose end a status shows as that of instance k: it may be an
-// earlier one, where none that came behind it was ever started. own: the status is of
+// earlier one, where none that came after it was ever started. own: the status is of
 // the instance that has ended.
 func (l *lives) owner(k int32, end *corev1.ContainerStateTerminated, own bool) int32 {
 	if first, ok := l.owners[end.ContainerID]; ok && first < k {
@@ -313,7 +313,7 @@ func (l *lives) show(cs *corev1.ContainerStatus) {
 	}
 }
 
-// later is the next number behind the given one that was taken so far.
+// later is the next number after the given one that was taken so far.
 func (l *lives) later(counted int) (next int, ok bool) {
 	for k := range l.shifts {
 		if k > counted && (!ok || k < next) {

@@ -54,9 +54,9 @@ func (o *Observation) Text() string {
 //   - A log line was written no earlier than its own stamp and no earlier than
 //     the line before it in the file; when it reached the recorder says little.
 //   - What a watch object or an Event shows had happened by the time it
-//     arrived; how long before is unknown. So it stands behind every log line
+//     arrived; how long before is unknown. So it stands after every log line
 //     that may have been written by then, and only lines that were surely
-//     written later stand behind it.
+//     written later stand after it.
 //   - An act was done when the trace says so or a little later, and stands
 //     before every line that arrived after it.
 //

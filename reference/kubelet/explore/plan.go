@@ -30,9 +30,9 @@ func (x *explorer) over(s state) bool {
 // plan sets what a sync kills and starts. It returns true where nothing is left
 // to run.
 func (x *explorer) plan(s *state) (killPod bool) {
-	initialised := len(x.pod.Init) == 0
+	initialized := len(x.pod.Init) == 0
 	for c := len(x.pod.Init); c < len(x.all); c++ {
-		initialised = initialised || s.seen[c].running || x.v.Has(kubelet.InitPerSandbox) && s.seen[c].run >= 0
+		initialized = initialized || s.seen[c].running || x.v.Has(kubelet.InitPerSandbox) && s.seen[c].run >= 0
 	}
 	frontier := -1
 	for c := range x.pod.Init {
@@ -40,12 +40,12 @@ func (x *explorer) plan(s *state) (killPod bool) {
 			frontier = c
 		}
 	}
-	release := !initialised && frontier < 0 // the entry after the frontier may start
+	release := !initialized && frontier < 0 // the entry after the frontier may start
 	for c := range x.pod.Init {
 		i := s.seen[c]
 		switch {
 		case x.isSidecar(c) && i.run < 0:
-			s.starts[c] = initialised
+			s.starts[c] = initialized
 		case x.isSidecar(c) && !i.running:
 			s.starts[c] = true // a sidecar is always started again
 		case x.isSidecar(c):
@@ -53,9 +53,9 @@ func (x *explorer) plan(s *state) (killPod bool) {
 				s.victims[c], s.starts[c] = true, true
 			}
 			if c == frontier && x.started(*s, c) && s.is[c].probes[0] != bad {
-				release = release || !initialised
+				release = release || !initialized
 			}
-		case c == frontier && !initialised && i.run >= 0 && !i.running:
+		case c == frontier && !initialized && i.run >= 0 && !i.running:
 			if i.failed {
 				s.starts[c] = true // with policy Never the Pod is finished by now
 			} else {
@@ -68,9 +68,9 @@ func (x *explorer) plan(s *state) (killPod bool) {
 			s.starts[frontier+1] = true
 			return false
 		}
-		initialised = true
+		initialized = true
 	}
-	if !initialised {
+	if !initialized {
 		return false
 	}
 	left := false

@@ -168,11 +168,11 @@ var mutations = map[string]func(m *trace.Trace, choose kubelet.Chooser) bool{
 			return false
 		}
 		from := choose(len(at) - 1)
-		behind := from + 1 + choose(len(at)-1-from)
+		after := from + 1 + choose(len(at)-1-from)
 		lines := linesOf(m, at)
-		lines[from].Time = lines[behind].Time
+		lines[from].Time = lines[after].Time
 		text := lines[from].Format()
-		m.Entries = slices.Insert(m.Entries, at[behind]+1, trace.Entry{At: m.Entries[at[behind]].At, Log: &text})
+		m.Entries = slices.Insert(m.Entries, at[after]+1, trace.Entry{At: m.Entries[at[after]].At, Log: &text})
 		return true
 	},
 	"a line of another instance": func(m *trace.Trace, choose kubelet.Chooser) bool {
@@ -181,12 +181,12 @@ var mutations = map[string]func(m *trace.Trace, choose kubelet.Chooser) bool{
 			return false
 		}
 		from := choose(len(at))
-		behind := from + choose(len(at)-from)
+		after := from + choose(len(at)-from)
 		lines := linesOf(m, at)
-		lines[from].Time = lines[behind].Time
+		lines[from].Time = lines[after].Time
 		lines[from].Run++
 		text := lines[from].Format()
-		m.Entries = slices.Insert(m.Entries, at[behind]+1, trace.Entry{At: m.Entries[at[behind]].At, Log: &text})
+		m.Entries = slices.Insert(m.Entries, at[after]+1, trace.Entry{At: m.Entries[at[after]].At, Log: &text})
 		return true
 	},
 	"a stop that lasts": func(m *trace.Trace, choose kubelet.Chooser) bool {

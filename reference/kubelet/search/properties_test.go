@@ -227,7 +227,7 @@ func (s *story) preStopBeforeTerm() error {
 // firstLine.
 const latest = 1500 * time.Millisecond
 
-// Nothing of an instance comes later behind its first preStop line or TERM than the longest grace
+// Nothing of an instance comes after its first preStop line or TERM by more than the longest grace
 // period that there is, and the two seconds at least that follow TERM.
 func (s *story) stopEnds() error {
 	if !s.calm() || s.resets() {

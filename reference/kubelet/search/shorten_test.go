@@ -15,7 +15,7 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// replay makes the given choices one after the other, and behind the last of them always
+// replay makes the given choices one after the other, and after the last of them always
 // the first that there is.
 func replay(choices []int) kubelet.Chooser {
 	return func(n int) int {

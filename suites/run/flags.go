@@ -62,7 +62,9 @@ func (r refusal) String() string   { return "" }
 func (r refusal) Set(string) error { return fmt.Errorf("-%s has no meaning here: %s", r.name, r.why) }
 
 // IsBoolFlag has those refused that no value follows.
-func (r refusal) IsBoolFlag() bool { return r.name == "parallel" || r.name == "disable-graceful-teardown" }
+func (r refusal) IsBoolFlag() bool {
+	return r.name == "parallel" || r.name == "disable-graceful-teardown"
+}
 
 // usage is printed for a flag that does not exist, and for -h.
 func usage() {

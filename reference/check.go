@@ -17,11 +17,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Check holds the trace against the model of a correct kubelet. The Pod may be
-// the manifest or the object that the API server made of it.
+// Check compares the trace with the model of a correct kubelet. The Pod may be
+// the manifest or the object that the API server made from it.
 //
-// The reason of a verdict on a kubelet that the model does not cover says as
-// which one it was judged.
+// If the model does not cover the kubelet, the reason of the verdict says as which
+// version it was judged.
 func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	return check(k, pod, t).of(k)
 }
@@ -39,7 +39,7 @@ func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
 	}
 	if acts := unknownActs(t); len(acts) > 0 {
-		return Verdict{Outcome: Unmodelled, Unmodelled: acts, Reason: "the trace holds acts that the model does not know"}
+		return Verdict{Outcome: Unmodelled, Unmodelled: acts, Reason: "the trace has acts that the model does not know"}
 	}
 	obs, err := record.Observe(t, p)
 	if err != nil {
@@ -52,7 +52,7 @@ func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 		if g := stoodStill(obs); g != nil && j.Untimed().Passes(obs) {
 			return Verdict{
 				Outcome: Inconclusive, Accepted: res.Accepted, Line: f.Line, Log: f.Log,
-				Reason: fmt.Sprintf("line %d: %s; else this line would be refused by %s: %s", g.Line, g.Gap.Why, f.Rule, f.Reason),
+				Reason: fmt.Sprintf("line %d: %s; without that, this line would break %s: %s", g.Line, g.Gap.Why, f.Rule, f.Reason),
 			}
 		}
 		return refused(k, res)
@@ -70,9 +70,9 @@ func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	return accept(k, len(obs), t.Logs())
 }
 
-// CheckLog holds a log alone against the model, as Check does with a trace that
-// is [trace.Trace.LogOnly], in little memory: the log is read once, and again
-// where it is refused.
+// CheckLog judges a log alone, as Check does with a trace that is
+// [trace.Trace.LogOnly]. It needs little memory: it reads the log once, and a
+// second time only if a line is refused.
 func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	return checkLog(k, pod, log).of(k)
 }
@@ -113,7 +113,7 @@ func refused(k Kubelet, res judge.Result) Verdict {
 	return v
 }
 
-// planFor reads the Pod; the verdict is one only if the model does not know it.
+// planFor reads the Pod. The verdict has an outcome only if the model does not know a field of it.
 func planFor(k Kubelet, pod *corev1.Pod) (*podspec.Pod, Verdict) {
 	p, unknown := podspec.New(pod)
 	if unknown = append(unknown, p.Needs(k)...); len(unknown) > 0 {
@@ -122,7 +122,7 @@ func planFor(k Kubelet, pod *corev1.Pod) (*podspec.Pod, Verdict) {
 	return &p, Verdict{}
 }
 
-// stoodStill is what tells that the node stood still for a while; nil if nothing does.
+// stoodStill returns the entry that says that the node stood still for a while, or nil.
 func stoodStill(obs []record.Observation) *trace.Entry {
 	for n := range obs {
 		if g := obs[n].Entry.Gap; g != nil && g.Channel == trace.GapClock {
@@ -133,7 +133,7 @@ func stoodStill(obs []record.Observation) *trace.Entry {
 }
 
 func undecided(n, line int) Verdict {
-	return Verdict{Outcome: Inconclusive, Accepted: n, Line: line, Reason: "there are more ways to read the trace up to here than were tried"}
+	return Verdict{Outcome: Inconclusive, Accepted: n, Line: line, Reason: "there are too many ways to read the trace up to this line; not all of them were tried"}
 }
 
 func accept(k Kubelet, accepted, logs int) Verdict {
@@ -148,8 +148,8 @@ func accept(k Kubelet, accepted, logs int) Verdict {
 	return v
 }
 
-// of adds to the reason of a verdict that its kubelet is not covered. What cannot
-// be read is that for every kubelet.
+// of adds to the reason of a verdict that the model does not cover the kubelet. A
+// trace that cannot be read needs no such note: it is broken for every kubelet.
 func (v Verdict) of(k Kubelet) Verdict {
 	if note := k.Uncovered(); note != "" && v.Outcome != Broken {
 		v.Reason = strings.TrimPrefix(v.Reason+"; "+note, "; ")

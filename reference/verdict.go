@@ -48,7 +48,7 @@ func (o Outcome) String() string {
 // Green reports whether the outcome is a pass.
 func (o Outcome) Green() bool { return o == Pass }
 
-// Because is an earlier observation that forbids the refused one, or a part of
+// Because is an earlier observation that rules out the refused one, or a part of
 // a status that is refused.
 type Because struct {
 	Line int    `json:"line"`
@@ -71,9 +71,9 @@ type Verdict struct {
 	// Accepted is how many observations were accepted before it; lines of a
 	// log, or entries of a trace.
 	Accepted int
-	// Allowed are the log lines that would have been allowed there.
+	// Allowed are the log lines that could have come instead.
 	Allowed []string
-	// Because are the earlier observations that forbid it.
+	// Because are the earlier observations that rule it out.
 	Because []Because
 	// Unmodelled are the fields or acts that the model does not know.
 	Unmodelled []string
@@ -108,7 +108,7 @@ func orEmpty[T any](s []T) []T {
 }
 
 // Text returns the verdict for a person: the word and the rule first, then the
-// refused observation between what forbids it and what was allowed.
+// refused observation, after what rules it out and before what was allowed.
 func (v Verdict) Text() string {
 	var b strings.Builder
 	b.WriteString(v.Outcome.String())
@@ -129,7 +129,7 @@ func (v Verdict) Text() string {
 		label = ""
 	}
 	switch {
-	case v.Line > 0 && v.Log == "": // the reason says what is the matter with it
+	case v.Line > 0 && v.Log == "": // the reason says what is wrong with it
 		fmt.Fprintf(&b, "  %-8s line %d\n", "at", v.Line)
 	case v.Line > 0 && v.Outcome == Broken:
 		fmt.Fprintf(&b, "  %-8s line %-5d %s   <- cannot be read\n", label, v.Line, v.Log)
@@ -148,7 +148,7 @@ func (v Verdict) Text() string {
 }
 
 // Witnessed turns a pass into inconclusive if one of the patterns matches no
-// line of the trace's log: nothing has been shown then.
+// line of the trace's log: what the case is about did not happen then.
 func (v Verdict) Witnessed(t *trace.Trace, want []trace.Pattern) Verdict {
 	if v.Outcome != Pass {
 		return v
@@ -174,21 +174,21 @@ func (v Verdict) Witnessed(t *trace.Trace, want []trace.Pattern) Verdict {
 	}
 	if len(missing) > 0 {
 		v.Outcome = Inconclusive
-		v.Reason = "the log has no line " + strings.Join(missing, ", ") + ", so the case has shown nothing"
+		v.Reason = "the log has no line " + strings.Join(missing, ", ") + ", so what the case is about was not seen"
 	}
 	return v
 }
 
-// Due turns a pass into fixed where the kubelet carries a known issue of one of
-// the rules that a case exercises, which always shows, and it did not: the list
-// is out of date, or the case no longer exercises its rule.
+// Due turns a pass into fixed if the kubelet is listed as having an issue of one
+// of the rules of the case, an issue that always shows, and it did not show. Then
+// the list is out of date, or the case no longer exercises the rule.
 func (v Verdict) Due(k Kubelet, slugs []string) Verdict {
 	if v.Outcome != Pass {
 		return v
 	}
 	if i, ok := rules.DueIssue(k, slugs); ok {
 		v.Outcome, v.Rule, v.Issue = Fixed, i.Rule, i.Number
-		v.Reason = fmt.Sprintf("the kubelet %s is listed as carrying %s, and it did not show", k, i.Number)
+		v.Reason = fmt.Sprintf("kubelet %s is listed as having %s, but the issue did not show", k, i.Number)
 	}
 	return v
 }

@@ -237,7 +237,7 @@ func TestTrace(t *testing.T) {
 		path := save(t, header, append([]trace.Entry{did}, lines(ordered...)...)...)
 		status, out, errs := call(t, "", "-trace", path)
 		assert.Equal(t, status, exitInconclusive, out+errs)
-		assert.Check(t, is.Contains(out, "shows no Pod"))
+		assert.Check(t, is.Contains(out, "has no Pod"))
 		status, out, errs = call(t, "", "-case", startup, "-trace", path)
 		assert.Equal(t, status, exitPass, out+errs)
 	})

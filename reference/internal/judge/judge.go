@@ -9,7 +9,7 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// Judge holds what a kubelet did with one Pod against the model.
+// Judge compares what a kubelet did with one Pod with the model.
 type Judge struct {
 	Kubelet rules.Kubelet
 	Pod     *podspec.Pod
@@ -17,7 +17,7 @@ type Judge struct {
 	LogOnly bool
 	// Complete: every process of the Pod writes every line that it can.
 	Complete bool
-	// untimed: the node may have stood still, and nothing is late.
+	// untimed: the node may have stood still, so nothing counts as late.
 	untimed bool
 }
 
@@ -27,9 +27,8 @@ func (j Judge) Untimed() Judge {
 	return j
 }
 
-// Result says how far the observations were accepted. Where Accepted is fewer than
-// there are, Refusal says why; without one, there are more ways to read them up to
-// there than were tried.
+// Result says how many observations were accepted. If not all were, Refusal says
+// why; a nil Refusal then means that there are more ways to read them than were tried.
 type Result struct {
 	Accepted int
 	Refusal  *Refusal
@@ -87,5 +86,5 @@ func (j Judge) Log(log io.ReadSeeker) (res Result, lines int, err error) {
 	return Result{Accepted: f.Lines}, f.Lines, nil
 }
 
-// ErrTooLarge is what Log says of a line with a number larger than the model looks at.
-var ErrTooLarge = fmt.Errorf("a number of this line is larger than any that the model looks at")
+// ErrTooLarge is the error of [Judge.Log] for a line with a number that is too large for the model.
+var ErrTooLarge = fmt.Errorf("a number in this line is larger than any that the model handles")

@@ -10,7 +10,7 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// Refusal is an observation that no state of a correct kubelet admits.
+// Refusal is an observation of something that a correct kubelet cannot do at that point.
 type Refusal struct {
 	// Rule is the slug of the rule that it breaks.
 	Rule string
@@ -19,13 +19,13 @@ type Refusal struct {
 	Log  string
 	// Reason says in a sentence what is wrong.
 	Reason string
-	// Allowed are the log lines that would have been allowed in its place.
+	// Allowed are the log lines that could have come instead.
 	Allowed []string
-	// Because are the other observations that forbid it.
+	// Because are the other observations that rule it out.
 	Because []Because
 }
 
-// Because is an observation that forbids the refused one.
+// Because is an observation that rules out the refused one.
 type Because struct {
 	Line int
 	Log  string
@@ -37,34 +37,34 @@ func (r *reader) refuse(n int, o *record.Observation, d *model.Denial) *Refusal 
 	var direct int
 	f.Because, direct = r.contradiction(n, o, d)
 	if f.Reason == "" && len(f.Because) == 0 {
-		f.Reason = "no state of a correct kubelet admits this here"
+		f.Reason = "a correct kubelet cannot do this at this point"
 	} else if f.Reason == "" {
 		f.Reason = reasonOf(d, o, f.Because[direct].Line)
 	}
 	return f
 }
 
-// reasonOf says what the refused line and the earlier one have to do with each
-// other, where the rule alone does not.
+// reasonOf says how the earlier line rules out the refused one, where the model
+// gave no reason of its own.
 func reasonOf(d *model.Denial, o *record.Observation, earlier int) string {
-	what := "this"
-	if o.IsLog {
-		what = fmt.Sprintf("the %s of %s", o.Log.Actor, o.Log.Container)
+	if !o.IsLog {
+		return fmt.Sprintf("line %d rules this out", earlier)
 	}
 	switch d.Rule {
 	case rules.BlocksNext, rules.AfterSync, rules.BetweenSyncs, rules.TermAfterSync, rules.RestartSerial:
-		if o.IsLog && o.Log.Actor != trace.PostStart {
-			return fmt.Sprintf("line %d shows that the post start hook of %s had returned; it has logged no end, so it died with its container, and here that goes on", earlier, o.Log.Container)
+		hook := fmt.Sprintf("line %d shows that the postStart hook of %s had ended", earlier, o.Log.Container)
+		if o.Log.Actor != trace.PostStart {
+			return hook + "; it logged no end, so it died with its container, yet here that container still writes"
 		}
-		return fmt.Sprintf("line %d shows that %s had ended, and here it goes on", earlier, what)
+		return hook + ", yet here it still writes"
 	case rules.ObjectLast, rules.Together, rules.Instances:
-		return fmt.Sprintf("line %d shows that the instance was over, and here it goes on", earlier)
+		return fmt.Sprintf("line %d shows that this instance of %s had ended, yet here it still writes", earlier, o.Log.Container)
 	default:
-		return fmt.Sprintf("line %d forbids it", earlier)
+		return fmt.Sprintf("line %d rules this out", earlier)
 	}
 }
 
-// allowed lists the log lines that some state would have admitted next.
+// allowed lists the log lines that could have come next.
 func (r *reader) allowed() []string {
 	var out []string
 	for i, s := range r.judge.Pod.Containers {
@@ -92,8 +92,7 @@ func (r *reader) allowed() []string {
 	return out
 }
 
-// admits asks the states for a line that was not seen, in the place of the one
-// that is being taken.
+// admits reports whether another line could have come in place of the refused one.
 func (r *reader) admits(i int, l trace.Line) bool {
 	ask, n := r.Instead(i, l)
 	return slices.ContainsFunc(r.states, func(s model.State) bool {
@@ -102,7 +101,7 @@ func (r *reader) admits(i int, l trace.Line) bool {
 	})
 }
 
-// pattern writes a line as a case would, with its mark spelled out.
+// pattern writes a line as the witness of a case has it.
 func pattern(l trace.Line) string {
 	s := l.String()
 	if l.Mark.Kind == trace.Tick {

@@ -33,7 +33,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 	case "Killing":
 		switch {
 		case strings.HasPrefix(e.Message, "Stopping container"):
-			if c.fresh {
+			if c.phase.isUnstarted() {
 				return []State{s}, nil
 			}
 			next, d := r.stop(s, i, n, byEnding, bySandbox)
@@ -74,7 +74,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 			}
 		}
 		if once && !s.ending.known() {
-			if c.fresh {
+			if c.phase.isUnstarted() {
 				return r.shownFirst(s, i, &corev1.ContainerStatus{}, n)
 			}
 			return r.syncOfHasEnded(s, i, n, rules.AfterSync)
@@ -108,11 +108,11 @@ func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 		}
 	}
 	switch {
-	case !c.fresh, s.ending.known():
+	case c.phase.isStarted(), s.ending.known():
 	case h.shownRun >= 0: // it comes late
 	case at >= created && !(at == created && r.ev.Containers[i].StartFailed): // one that could not be started was created
 		return r.start(s, i, 0, n)
-	case r.p.IsRegular(i) && !c.late && !s.synced.known():
+	case r.p.IsRegular(i) && !c.phase.isLater() && !s.synced.known():
 		return r.syncReaches(s.clone(), i, n)
 	}
 	return []State{s}, nil

@@ -15,9 +15,8 @@ import (
 type history struct {
 	// runs are the instances of which lines were seen, in their order.
 	runs []seen
-	// shown is how far the last update showed the container; see rankOf. -1
-	// before the first.
-	shown int
+	// shown is how far an update showed the container so far; its run is -1 before the first.
+	shown record.Shown
 	// stage is how far the Events of the first start have come, and stageAt
 	// the latest of them.
 	stage   stage
@@ -111,7 +110,7 @@ const (
 func newHistory(p *podspec.Pod) []history {
 	h := make([]history, len(p.Containers))
 	for i := range h {
-		h[i] = history{shown: -1, over: -1, shownRun: -1, startedRun: -1}
+		h[i] = history{shown: record.Shown{Run: -1}, over: -1, shownRun: -1, startedRun: -1}
 	}
 	return h
 }
@@ -246,7 +245,7 @@ func (x *seen) otherFailed(spec *podspec.Container, a trace.Actor) bool {
 // show takes a shown status into the history.
 func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	run := cs.RestartCount
-	if run > h.shownRun && record.RankOf(cs)%3 != 0 {
+	if run > h.shownRun && record.ShownOf(cs).State != record.Waiting {
 		h.shownRun, h.shownObs = run, record.PlaceOf(n)
 	}
 	if run > h.counted {
@@ -255,7 +254,9 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	if record.IsEnd(cs.State.Terminated) && cs.ContainerID != "" && !slices.Contains(h.dead, cs.ContainerID) {
 		h.dead = append(h.dead[:len(h.dead):len(h.dead)], cs.ContainerID) // copies of the history share it
 	}
-	h.shown = max(h.shown, record.RankOf(cs))
+	if now := record.ShownOf(cs); h.shown.Before(now) {
+		h.shown = now
+	}
 	h.wasReady, h.wasStarted = 0, 0
 	if cs.Ready {
 		h.shownReady, h.wasReady = run+1, run+1

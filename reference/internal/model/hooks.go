@@ -101,7 +101,7 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 	}
 	for j := range s.c {
 		// Two hooks never overlap: that of the other container is over.
-		if o, y := &s.c[j], r.seenOf(&s, j); j != i && !o.fresh && y.hookFirst > x.hookFirst && !o.returned.known() {
+		if o, y := &s.c[j], r.seenOf(&s, j); j != i && o.phase.isStarted() && y.hookFirst > x.hookFirst && !o.returned.known() {
 			if x.hookFirst != 0 {
 				return nil, deny(rules.HooksSerial, Cause{y.hookFirst, rules.HooksSerial})
 			}
@@ -142,7 +142,7 @@ func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
 	if c.kill == byHook && !c.gone.known() && !r.cutOff(c.killed.Obs, n) {
 		c.gone, c.dead = at(n, rule), true // the kill is part of the start, and waited for
 	}
-	if c.returned.known() || c.fresh {
+	if c.returned.known() || c.phase.isUnstarted() {
 		return
 	}
 	x := r.seenOf(s, j)

@@ -13,7 +13,7 @@ import (
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions).
 func (r *Reading) waitedFor(s *State, i, j int) bool {
 	spec := &r.p.Containers[i]
-	return spec.Role == podspec.Sidecar && i == r.p.Inits-1 && j > i && s.c[j].first && !s.c[j].late && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !r.ev.LogGap && r.neverKilled(i)
+	return spec.Role == podspec.Sidecar && i == r.p.Inits-1 && j > i && s.c[j].phase.isFirst() && !s.c[j].phase.isLater() && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !r.ev.LogGap && r.neverKilled(i)
 }
 
 // neverKilled reports whether no probe that fails has sidecar i killed once it has
@@ -34,8 +34,7 @@ func (r *Reading) initialize(s State, k, n int) ([]State, *Denial) {
 		if c.done.known() {
 			continue
 		}
-		fresh := c.fresh
-		if fresh {
+		if c.phase.isUnstarted() {
 			// It has run without a line so far, and, if it is no sidecar, ended.
 			if c.gone.known() {
 				return nil, deny(c.gone.Rule, c.gone)
@@ -70,7 +69,7 @@ func (r *Reading) initialize(s State, k, n int) ([]State, *Denial) {
 			rule = rules.InitOnce
 		}
 		if run := r.succeeded(j, c.run); run > c.run {
-			c.run, c.first = run, false
+			c.run, c.phase = run, restarted
 		}
 		c.done, c.gone = at(n, rule), at(n, rule)
 		if x.mainEnd != 0 {

@@ -13,7 +13,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 	i, l := o.Container, &o.Log
 	run := r.runOf(i, l)
 	c := &s.c[i]
-	if run < c.run || run == c.run && c.fresh {
+	if run < c.run || run == c.run && c.phase.isUnstarted() {
 		if c.gone.known() {
 			return nil, deny(c.gone.Rule, c.gone)
 		}
@@ -22,7 +22,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 	var next []State
 	states, d := []State(nil), (*Denial)(nil)
 	if run == c.run {
-		replaced := !r.logOnly && !s.ending.known() && c.first && r.seenOf(&s, i).first == 0 && r.mayBeginAnew(&s)
+		replaced := !r.logOnly && !s.ending.known() && c.phase.isFirst() && r.seenOf(&s, i).first == 0 && r.mayBeginAnew(&s)
 		if !replaced {
 			return r.takeLine(s, i, n)
 		}
@@ -32,7 +32,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 		states, _ = r.startPastUnseen(r.beginAnew(s, n), i, run, n)
 		return r.takeLineIn(states, next, d, i, n)
 	}
-	if s.anew && !c.fresh && c.first && r.seenOf(&s, i).first == 0 {
+	if s.anew && c.phase.isFirst() && r.seenOf(&s, i).first == 0 {
 		// Or it is of the instance that is there: which number that has depends on
 		// how many of the rounds before left no line.
 		t := s.clone()
@@ -40,7 +40,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 		next, _ = r.takeLine(t, i, n)
 		next = slices.Clone(next)
 	}
-	if l.Actor.IsProbe() && c.fresh && run == c.run+1 && r.p.IsRegular(i) && !c.late && !s.ending.known() {
+	if l.Actor.IsProbe() && c.phase.isUnstarted() && run == c.run+1 && r.p.IsRegular(i) && !c.phase.isLater() && !s.ending.known() {
 		// The first sign of an instance: it was started, and its sync ended.
 		states, d = r.startSyncHasEnded(s, n, rules.AfterSync)
 		for a := range states {

@@ -134,7 +134,7 @@ func (r *Reading) stoppedBySync(s *State, j, n int) time.Duration {
 // notProbed: a container that was restarted is probed like its instance before.
 func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	spec, c, x := &r.p.Containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.first || x.probed != 0 || x.first == 0 || c.kill != alive || r.unlogged(i, n) {
+	if c.run == 0 || c.phase.isFirst() || x.probed != 0 || x.first == 0 || c.kill != alive || r.unlogged(i, n) {
 		return nil
 	}
 	var due time.Duration
@@ -154,11 +154,11 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	since := x.first
 	for j := range s.c {
 		y := r.seenOf(s, j)
-		if !s.c[j].fresh {
+		if s.c[j].phase.isStarted() {
 			due += r.p.Containers[j].SleepStart // it sleeps on though its container has ended
 		}
 		switch {
-		case !r.p.Containers[j].PostStart || s.c[j].fresh:
+		case !r.p.Containers[j].PostStart || s.c[j].phase.isUnstarted():
 		case y.hookEnd == 0 && !s.c[j].gone.known():
 			return nil
 		default:

@@ -67,7 +67,7 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 		s = s.clone()
 		s.c[i].after++
 	}
-	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.IsRegular(i) || !c.first) && !r.owesAnyRestart(&s, i) {
+	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.IsRegular(i) || !c.phase.isFirst()) && !r.owesAnyRestart(&s, i) {
 		return r.same(s), nil
 	}
 	states, d := r.syncOfHasEnded(s, i, n, rules.AfterSync)
@@ -112,7 +112,7 @@ func (r *Reading) asksOldInstance(s *State, i int, n int) bool {
 	if !p.Network || c.run <= 0 {
 		return false
 	}
-	if c.first && !(p.Fixed && s.anew) {
+	if c.phase.isFirst() && !(p.Fixed && s.anew) {
 		return false // the address that is asked was that of another sandbox
 	}
 	if l.Actor == trace.StartupProbe && !r.startsOld(i, c.run, n) {

@@ -125,8 +125,11 @@ func (r *Reading) restart(s State, i int, run int32, n int) ([]State, *Denial) {
 		return nil, d
 	}
 	again := func(t State, returned Cause) State {
-		prompt := r.diedStarting(&t, i)
-		t.c[i] = instance{run: run, before: s.c[i].before, late: s.c[i].late, done: t.c[i].done, returned: returned, prompt: prompt && run == 1}
+		phase := restarted
+		if r.diedStarting(&t, i) && run == 1 {
+			phase = restartedAtOnce
+		}
+		t.c[i] = instance{run: run, before: s.c[i].before, phase: phase, done: t.c[i].done, returned: returned}
 		return t
 	}
 	var next []State
@@ -176,7 +179,7 @@ func (r *Reading) isDueBefore(s *State, j, i, n int) bool {
 	if !r.foreseeable(j) || !r.foreseeable(i) {
 		return false
 	}
-	return j < i && r.p.IsRegular(i) && (r.diedStarting(s, j) || s.c[j].prompt) || slices.ContainsFunc(r.ev.Due, func(d record.DuePair) bool {
+	return j < i && r.p.IsRegular(i) && (r.diedStarting(s, j) || s.c[j].phase == restartedAtOnce) || slices.ContainsFunc(r.ev.Due, func(d record.DuePair) bool {
 		return d.First == j && d.Second == i && d.Run == s.c[i].run && d.Obs.Index() < n
 	})
 }
@@ -189,7 +192,7 @@ func (r *Reading) diedStarting(s *State, j int) bool {
 	c, spec := &s.c[j], &r.p.Containers[j]
 	// Of one that wrote nothing the number may be that of the next one.
 	counted := r.seenOf(s, j).first != 0 || r.ev.Complete
-	return c.dead && c.first && !c.late && c.run == 0 && r.ev.Containers[j].Runs > 0 && counted &&
+	return c.dead && c.phase.isFirst() && !c.phase.isLater() && c.run == 0 && r.ev.Containers[j].Runs > 0 && counted &&
 		r.p.IsRegular(j) && spec.Policy == corev1.RestartPolicyAlways && len(spec.Rules) == 0
 }
 
@@ -216,7 +219,11 @@ func (r *Reading) restartFirstTime(s *State, j, n int, rule string) {
 	case c.run > 1:
 		return // that instance is over
 	case c.run == 0:
-		*c = instance{run: 1, before: c.before, late: c.late, done: c.done, prompt: r.diedStarting(s, j)}
+		phase := restarted
+		if r.diedStarting(s, j) {
+			phase = restartedAtOnce
+		}
+		*c = instance{run: 1, before: c.before, phase: phase, done: c.done}
 	}
 	r.hookHasReturned(s, j, n, rule)
 }

@@ -14,7 +14,7 @@ import (
 // the last time: the sandbox was lost, or a container asked for it. Where the
 // Pod has ended since, that was before, and nothing was seen of it.
 func (r *Reading) mayBeginAnew(s *State) bool {
-	if !slices.ContainsFunc(s.c, func(c instance) bool { return !c.fresh }) {
+	if !slices.ContainsFunc(s.c, func(c instance) bool { return c.phase.isStarted() }) {
 		return false
 	}
 	for i := range s.c {
@@ -69,7 +69,7 @@ func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 			// shows that one did.
 			return Cause{x.last, rules.RestartAll}, true
 		}
-		if s.c[i].fresh {
+		if s.c[i].phase.isUnstarted() {
 			continue
 		}
 		// A main process that logs no end may have exited with any code; one
@@ -91,7 +91,7 @@ func (r *Reading) beginAnew(s State, n int) State {
 		if r.p.Containers[i].Role != podspec.Ephemeral {
 			// One that was created and never ran is not counted by the log.
 			run := r.h[i].newest().run
-			t.c[i] = instance{run: run, before: -1, fresh: true}
+			t.c[i] = instance{run: run, before: -1}
 			if r.p.Containers[i].Role == podspec.Sidecar {
 				t.c[i].before = run
 			}

@@ -23,7 +23,7 @@ func TestSetKeepsEachStateOnce(t *testing.T) {
 			s := NewState(&p)
 			s.anew = r.IntN(2) == 0
 			for i := range s.c {
-				s.c[i].run, s.c[i].fresh, s.c[i].kill = int32(r.IntN(4)), r.IntN(2) == 0, killing(r.IntN(3))
+				s.c[i].run, s.c[i].phase, s.c[i].kill = int32(r.IntN(4)), phase(r.IntN(2)), killing(r.IntN(3))
 				if r.IntN(2) == 0 {
 					s.c[i].gone = Cause{record.PlaceOf(r.IntN(3)), rules.Instances}
 				}

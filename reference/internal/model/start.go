@@ -11,11 +11,11 @@ import (
 func (r *Reading) start(s State, i int, run int32, n int) ([]State, *Denial) {
 	s = r.asNewKubeletFinds(s, n)
 	c := &s.c[i]
-	if s.ending.known() && (c.kill == byEnding || c.fresh && c.gone.known() || r.seenOf(&s, i).last >= s.ending.Obs) {
+	if s.ending.known() && (c.kill == byEnding || c.phase.isUnstarted() && c.gone.known() || r.seenOf(&s, i).last >= s.ending.Obs) {
 		// Otherwise it was started before, and its first line came late.
 		return nil, deny(rules.NoStart, s.ending)
 	}
-	if s.ending.known() && c.fresh && i < r.p.Inits {
+	if s.ending.known() && c.phase.isUnstarted() && i < r.p.Inits {
 		// The one before it had to end before the Pod did.
 		for j := range i {
 			if x := r.seenOf(&s, j); r.p.Containers[j].Role == podspec.InitContainer && (!s.c[j].done.known() || s.c[j].done.Obs > s.ending.Obs) && (x.mainEnd == 0 || x.mainEnd > s.ending.Obs) {
@@ -28,7 +28,7 @@ func (r *Reading) start(s State, i int, run int32, n int) ([]State, *Denial) {
 	switch lost := r.leftSandbox(&s); {
 	case lost.known() && (c.kill == bySandbox || r.seenOf(&s, i).last >= lost.Obs):
 		d = deny(rules.NoStart, lost)
-	case c.fresh:
+	case c.phase.isUnstarted():
 		next, d = r.startPastUnseen(s.clone(), i, run, n)
 	default:
 		next, d = r.restart(s, i, run, n)
@@ -109,7 +109,7 @@ func (r *Reading) startFirst(s State, i int, run int32, n int) ([]State, *Denial
 		}
 		return next, d
 	}
-	if !s.c[i].late && !s.synced.known() {
+	if !s.c[i].phase.isLater() && !s.synced.known() {
 		states, d := r.syncReaches(s.clone(), i, n)
 		if d != nil {
 			return nil, d
@@ -127,11 +127,11 @@ func (r *Reading) startFirst(s State, i int, run int32, n int) ([]State, *Denial
 			return nil, d
 		}
 	}
-	if s.c[i].late || r.mayStartLater(&s, i) || r.kubeletRestarted(n) {
+	if s.c[i].phase.isLater() || r.mayStartLater(&s, i) || r.kubeletRestarted(n) {
 		// The first start failed, was cut off, or had to wait; a later sync,
 		// which begins when the first one has ended, starts it.
 		t := s.clone()
-		t.c[i].late = true
+		t.c[i].phase = postponed
 		states, d := r.startSyncHasEnded(t, n, rules.RestartSerial)
 		if d != nil && len(next) == 0 {
 			return nil, d
@@ -155,7 +155,7 @@ func (r *Reading) startFirst(s State, i int, run int32, n int) ([]State, *Denial
 func (r *Reading) startedAfterSidecar(s *State, n int) bool {
 	for j := range r.p.Inits {
 		c := &s.c[j]
-		if r.p.Containers[j].Role != podspec.Sidecar || c.fresh || c.done.known() || !r.neverKilled(j) {
+		if r.p.Containers[j].Role != podspec.Sidecar || c.phase.isUnstarted() || c.done.known() || !r.neverKilled(j) {
 			continue
 		}
 		x := r.seenOf(s, j)
@@ -176,6 +176,6 @@ func (r *Reading) mayStartLater(s *State, i int) bool {
 // withFirstStart has instance run of container i started, the first of this round.
 func withFirstStart(s State, i int, run int32) State {
 	c := &s.c[i]
-	c.run, c.fresh, c.first = run, false, true
+	c.run, c.phase = run, c.phase.begun()
 	return s
 }

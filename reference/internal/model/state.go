@@ -26,6 +26,50 @@ type State struct {
 
 func (c Cause) known() bool { return c.Obs != 0 }
 
+// phase says how the newest instance of a container came to be started in this round.
+type phase uint8
+
+const (
+	// unstarted: none was started in this round so far.
+	unstarted phase = iota
+	// postponed: its first start of this round failed, or was cut off, so that another
+	// sync than the first one starts it.
+	postponed
+	// startedFirst is the first instance of this round, of the first sync.
+	startedFirst
+	// startedLater is the first instance of this round, of a later sync.
+	startedLater
+	// restarted is a later instance of this round.
+	restarted
+	// restartedAtOnce is one that the first sync after the one that started all regular
+	// containers has started, or will have when it ends.
+	restartedAtOnce
+)
+
+func (p phase) isUnstarted() bool { return p <= postponed }
+func (p phase) isStarted() bool   { return p > postponed }
+func (p phase) isFirst() bool     { return p == startedFirst || p == startedLater }
+func (p phase) isLater() bool     { return p == postponed || p == startedLater }
+
+// begun is the phase once the first instance of this round was started.
+func (p phase) begun() phase {
+	if p.isLater() {
+		return startedLater
+	}
+	return startedFirst
+}
+
+// later is the phase where another sync than the first one has started it.
+func (p phase) later() phase {
+	switch p {
+	case unstarted:
+		return postponed
+	case startedFirst:
+		return startedLater
+	}
+	return p
+}
+
 // instance is the newest instance of one container.
 type instance struct {
 	// run counts the instances from 0; -1 before the first.
@@ -33,18 +77,10 @@ type instance struct {
 	// before is the newest run of a sidecar when this round began; -1 in the first,
 	// and for other containers.
 	before int32
-	// fresh: no instance has been started in this round.
-	fresh bool
-	// first: this is the first instance of this round.
-	first bool
-	// late: the first start of this round failed, or was cut off, so that
-	// another sync than the first one starts the container.
-	late bool
+	// phase is how it came to be started in this round.
+	phase phase
 	// dead: this instance had ended when the sync that started it did.
 	dead bool
-	// prompt: the first sync behind the one that started all regular containers has
-	// started this instance, or will have when it ends.
-	prompt bool
 	// kill: the container is being stopped, and why.
 	kill killing
 	// after counts startup and liveness probes since the termination began.
@@ -53,7 +89,7 @@ type instance struct {
 	returned Cause
 	// killed is what forced kill.
 	killed Cause
-	// gone: the instance has surely ended, or, if fresh, will never start.
+	// gone: the instance has surely ended, or, if it is not started yet, never will be.
 	gone Cause
 	// done: what is listed behind this init container or sidecar could start.
 	done Cause
@@ -73,7 +109,7 @@ const (
 func NewState(p *podspec.Pod) State {
 	s := State{c: make([]instance, len(p.Containers))}
 	for i := range s.c {
-		s.c[i] = instance{run: -1, before: -1, fresh: true}
+		s.c[i] = instance{run: -1, before: -1}
 	}
 	return s
 }
@@ -106,8 +142,8 @@ type instanceKey struct {
 }
 
 func (c *instance) key() instanceKey {
-	facts := bits(c.fresh, c.first, c.late, c.dead, c.prompt, c.returned.known(), c.gone.known(), c.done.known())
-	return instanceKey{c.run, c.before, facts | uint32(c.kill)<<8 | uint32(c.after)<<16}
+	facts := bits(c.dead, c.returned.known(), c.gone.known(), c.done.known())
+	return instanceKey{c.run, c.before, facts | uint32(c.phase)<<4 | uint32(c.kill)<<8 | uint32(c.after)<<16}
 }
 
 // bits packs up to eight facts.

@@ -113,7 +113,7 @@ func viewOf(p *podspec.Pod, pod *corev1.Pod) view {
 				continue
 			}
 			spec := &p.Containers[i]
-			if record.RankOf(cs) > 0 {
+			if record.ShownOf(cs).Started() {
 				v.shown++
 			}
 			end := cs.State.Terminated
@@ -454,9 +454,9 @@ func (r *Reading) wholeSync(pod *corev1.Pod, n int) *Denial {
 		return nil
 	}
 	list := pod.Status.ContainerStatuses
-	shown := slices.IndexFunc(list, func(cs corev1.ContainerStatus) bool { return record.RankOf(&cs) > 0 })
+	shown := slices.IndexFunc(list, func(cs corev1.ContainerStatus) bool { return record.ShownOf(&cs).Started() })
 	for k := range list {
-		if cs := &list[k]; shown >= 0 && record.RankOf(cs) == 0 && !r.ev.Containers[r.p.Index[cs.Name]].StartFailed {
+		if cs := &list[k]; shown >= 0 && !record.ShownOf(cs).Started() && !r.ev.Containers[r.p.Index[cs.Name]].StartFailed {
 			return because(deny(rules.WholeSync), "container %s is shown and container %s, started by the same sync, is still waiting", list[shown].Name, cs.Name)
 		}
 	}
@@ -473,7 +473,7 @@ func (r *Reading) together(s State, pod *corev1.Pod, n int) *Denial {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for k := range list {
 			cs := &list[k]
-			if c := &s.c[r.p.Index[cs.Name]]; record.IsEnd(cs.State.Terminated) && c.kill == byEnding && !c.fresh && c.run == cs.RestartCount {
+			if c := &s.c[r.p.Index[cs.Name]]; record.IsEnd(cs.State.Terminated) && c.kill == byEnding && c.phase.isStarted() && c.run == cs.RestartCount {
 				stopped = cs.Name
 			}
 			if cs.State.Running != nil {

@@ -32,7 +32,7 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 	}
 	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
 		y := r.seenOf(s, j)
-		died := !s.c[j].fresh && r.h[j].over >= s.c[j].run
+		died := s.c[j].phase.isStarted() && r.h[j].over >= s.c[j].run
 		switch {
 		case y.mainEnd == 0 && (died || !deleted), r.stoppedForGood(s, j):
 			return time.Time{}, false // this one may have been stopped with the Pod
@@ -69,7 +69,7 @@ func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 		if j < r.p.Inits {
 			rule = rules.SidecarsReverse
 		}
-		if o := &s.c[j]; !o.fresh && !o.gone.known() && r.waitsFor(&s, i, j) {
+		if o := &s.c[j]; o.phase.isStarted() && !o.gone.known() && r.waitsFor(&s, i, j) {
 			o.gone = at(n, rule)
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 		died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.Containers[k].Exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
 			return !end.FinishedAt.After(r.obAt(s.ending.Obs).At())
 		})
-		if ended || died || c.fresh || r.h[k].over >= c.run {
+		if ended || died || c.phase.isUnstarted() || r.h[k].over >= c.run {
 			return false
 		}
 	}
@@ -186,13 +186,13 @@ func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
 		r.hookHasReturned(&s, j, n, rules.TermAfterSync)
 	}
 	next, d := r.startSyncHasEnded(s, n, rules.TermAfterSync)
-	if r.p.Inits > 0 && !s.synced.known() && !slices.ContainsFunc(s.c[r.p.Inits:], func(c instance) bool { return !c.fresh }) {
+	if r.p.Inits > 0 && !s.synced.known() && !slices.ContainsFunc(s.c[r.p.Inits:], func(c instance) bool { return c.phase.isStarted() }) {
 		// The Pod ends while it is being initialized: what was not started
 		// never is.
 		t := s.clone()
 		for j := range t.c {
 			// The next one may have been started, and not be seen yet.
-			if c := &t.c[j]; c.fresh && j >= r.p.Inits {
+			if c := &t.c[j]; c.phase.isUnstarted() && j >= r.p.Inits {
 				c.gone = at(n, rules.NoStart)
 			}
 		}
@@ -271,7 +271,7 @@ func (r *Reading) followedBy(j int, run int32, such func(code int32) bool) bool 
 func (r *Reading) failedInit(s *State) int {
 	for j := range r.p.Inits {
 		spec, c, x := &r.p.Containers[j], &s.c[j], r.seenOf(s, j)
-		died := x.mainEnd == 0 && !c.fresh && !c.done.known() && r.h[j].over >= c.run
+		died := x.mainEnd == 0 && c.phase.isStarted() && !c.done.known() && r.h[j].over >= c.run
 		for run, ends := range r.ev.Containers[j].Exits {
 			// A status that comes later shows it, or that the next one did, which wrote nothing.
 			died = died || (run > c.run || run == c.run && x.mainEnd == 0) && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode != 0 })

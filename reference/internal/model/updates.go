@@ -22,7 +22,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 		return nil, because(deny(rules.Phase, Cause{r.shownAt, rules.Phase}), "status.phase is %s behind %s, which is final", st.Phase, r.phase)
 	}
 	if len(st.ContainerStatuses) == 0 {
-		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown >= 0 }) && !r.mayBeginAgain() {
+		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown.Run >= 0 }) && !r.mayBeginAgain() {
 			return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status.containerStatuses has gone")
 		}
 		if p := st.Phase; p != corev1.PodPending && p != "" && st.Reason == "" {
@@ -73,8 +73,8 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 
 // onContainer takes the shown state of container i.
 func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
-	rank, run, c := record.RankOf(cs), cs.RestartCount, &s.c[i]
-	if rank < r.h[i].shown && !r.mayBeginAgain() {
+	shown, run, c := record.ShownOf(cs), cs.RestartCount, &s.c[i]
+	if shown.Before(r.h[i].shown) && !r.mayBeginAgain() {
 		return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status of container %s goes back to %s", cs.Name, record.StateWord(cs))
 	}
 	if d := r.wentBack(i, cs); d != nil {
@@ -89,12 +89,12 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	if d := r.beforeSleepEnded(i, run, startOf(cs), n); d != nil {
 		return nil, d
 	}
-	if rank%3 == 0 || run < c.run {
+	if shown.State == record.Waiting || run < c.run {
 		// It has not been started, or the state is an old one.
 		return []State{s}, nil
 	}
 	states := []State{s}
-	if c.fresh && run <= c.run {
+	if c.phase.isUnstarted() && run <= c.run {
 		return states, nil // of the round before
 	}
 	if run > c.run {
@@ -106,18 +106,18 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	var next []State
 	var first *Denial
 	for _, t := range states {
-		if t.c[i].run != run || t.c[i].fresh {
+		if t.c[i].run != run || t.c[i].phase.isUnstarted() {
 			if t.c[i].run > run {
 				next = append(next, t)
 			}
 			continue // its start failed in this branch, yet it is shown
 		}
-		if rank%3 == 2 {
+		if shown.State == record.Ended {
 			t = t.clone()
 			r.ended(&t, i, cs, n)
 		}
 		after, d := r.syncOfHasEnded(t, i, n, rules.BetweenSyncs)
-		if rank%3 == 1 {
+		if shown.State == record.Running {
 			after, d = r.withHookEnded(after, d, i, n, rules.BetweenSyncs)
 		}
 		next, first = append(next, after...), firstOf(first, d)
@@ -134,7 +134,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 // shownFirst starts an instance of which the status is the first sign.
 func (r *Reading) shownFirst(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
 	run, c := cs.RestartCount, &s.c[i]
-	if r.p.IsRegular(i) && c.fresh && !c.late && !s.anew && run == 0 && !s.ending.known() {
+	if r.p.IsRegular(i) && c.phase.isUnstarted() && !c.phase.isLater() && !s.anew && run == 0 && !s.ending.known() {
 		states, d := r.startSyncHasEnded(s, n, rules.BetweenSyncs)
 		if d != nil || !r.kubeletRestarted(n) {
 			return states, d
@@ -162,7 +162,7 @@ func (r *Reading) ended(s *State, i int, cs *corev1.ContainerStatus, n int) {
 		return // a kubelet that begins anew shows what it finds
 	}
 	for j := range s.c {
-		if o := &s.c[j]; !o.fresh && !o.gone.known() {
+		if o := &s.c[j]; o.phase.isStarted() && !o.gone.known() {
 			o.gone = at(n, rules.Together)
 		}
 	}

@@ -28,7 +28,7 @@ func (r *Reading) workerIsFree(s State, i, n int) (after State, before *State, b
 			}
 		}
 		since := r.hookSince(j, x)
-		if j == i || since == 0 || c.fresh || c.returned.known() || c.gone.known() {
+		if j == i || since == 0 || c.phase.isUnstarted() || c.returned.known() || c.gone.known() {
 			continue
 		}
 		if last < x.first && !r.waitedFor(&s, i, j) {
@@ -78,7 +78,7 @@ func (r *Reading) restartOwed(s *State, i, n int, rule string) {
 func (r *Reading) owesRestart(s *State, j, i int) bool {
 	c := &s.c[j]
 	starts := !c.returned.known() || c.kill == byHook && !c.gone.known()
-	due := c.prompt && c.run == 1 && starts || r.diedStarting(s, j)
+	due := c.phase == restartedAtOnce && c.run == 1 && starts || r.diedStarting(s, j)
 	return due && j != i && r.p.IsRegular(i) && r.foreseeable(j) && r.foreseeable(i)
 }
 
@@ -108,17 +108,17 @@ func (r *Reading) syncPasses(s State, i, n int, rule func(int) string) ([]State,
 		return nil, d
 	}
 	for j := r.p.Inits; j < i; j++ {
-		if c := &states[0].c[j]; c.late || !c.fresh && !c.first {
+		if c := &states[0].c[j]; c.phase.isLater() || c.phase.isStarted() && !c.phase.isFirst() {
 			continue
 		}
 		for a := range states {
 			c := &states[a].c[j]
-			if c.fresh && r.mayStartLater(&states[a], j) {
+			if c.phase.isUnstarted() && r.mayStartLater(&states[a], j) {
 				t := states[a].clone()
-				t.c[j].late = true
+				t.c[j].phase = postponed
 				states = append(states, t)
 			}
-			if c.fresh {
+			if c.phase.isUnstarted() {
 				states[a] = withFirstStart(states[a], j, c.run+1)
 			}
 			r.hookHasReturned(&states[a], j, n, rule(j))
@@ -153,10 +153,12 @@ func (r *Reading) startSyncHasEnded(s State, n int, rule string) ([]State, *Deni
 			t := more[0]
 			for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
 				if c := &t.c[j]; r.onlyCreated(c, j) {
-					c.late = true
+					c.phase = c.phase.later()
 					continue
 				}
-				t.c[j].late = t.c[j].late || t.c[j].fresh
+				if c := &t.c[j]; c.phase == unstarted {
+					c.phase = postponed
+				}
 				r.hookHasReturned(&t, j, n, rule)
 			}
 			t.synced = at(n, rule)
@@ -169,13 +171,13 @@ func (r *Reading) startSyncHasEnded(s State, n int, rule string) ([]State, *Deni
 // onlyCreated reports whether nothing but an Event shows the newest instance of container j, which its
 // kubelet may have created and not come to start.
 func (r *Reading) onlyCreated(c *instance, j int) bool {
-	return !c.fresh && r.h[j].at(c.run).first == 0 && r.h[j].stage == created && r.h[j].shownRun < c.run
+	return c.phase.isStarted() && r.h[j].at(c.run).first == 0 && r.h[j].stage == created && r.h[j].shownRun < c.run
 }
 
 // syncOfHasEnded forces the end of the sync that started the newest instance of
 // container i.
 func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Denial) {
-	if c := &s.c[i]; r.p.IsRegular(i) && !c.late && (c.fresh || c.first) {
+	if c := &s.c[i]; r.p.IsRegular(i) && !c.phase.isLater() && (c.phase.isUnstarted() || c.phase.isFirst()) {
 		return r.startSyncHasEnded(s, n, rule)
 	}
 	t := s.clone()

@@ -137,7 +137,7 @@ func livesOf(p *podspec.Pod, obs []Observation) []lives {
 		case o.Entry.Pod != nil:
 			eachStatus(p, o.Entry.Pod, func(c int, cs *corev1.ContainerStatus) {
 				l := &all[c]
-				if RankOf(cs)%3 != 0 {
+				if ShownOf(cs).State != Waiting {
 					l.made = max(l.made, int(cs.RestartCount)+1)
 				}
 				if cs.State.Running != nil {

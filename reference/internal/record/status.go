@@ -8,19 +8,44 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// RankOf orders the states that a container is shown in. An instance that has
-// ended is shown as terminated, or as waiting with its end in lastState, and
-// may go from one to the other and back (a deletion ends the waiting).
-func RankOf(cs *corev1.ContainerStatus) int {
-	run := 3 * int(cs.RestartCount)
+// Shown is how far a status shows a container: the number that it gives the newest
+// instance, and what has become of that.
+type Shown struct {
+	Run   int32
+	State ShownState
+}
+
+// ShownState is what a status shows of an instance.
+type ShownState uint8
+
+// The states, in the order in which an instance goes through them.
+const (
+	Waiting ShownState = iota // it was not started yet
+	Running
+	Ended
+)
+
+// ShownOf is what a status shows. An instance that has ended is shown as terminated, or
+// as waiting with its end in lastState, and may go from one to the other and back (a
+// deletion ends the waiting).
+func ShownOf(cs *corev1.ContainerStatus) Shown {
+	s := Shown{Run: cs.RestartCount}
 	switch {
 	case cs.State.Running != nil:
-		return run + 1
+		s.State = Running
 	case IsEnd(cs.State.Terminated), IsEnd(cs.LastTerminationState.Terminated):
-		return run + 2
+		s.State = Ended
 	}
-	return run
+	return s
 }
+
+// Before reports whether a status that shows s comes before one that shows t.
+func (s Shown) Before(t Shown) bool {
+	return s.Run < t.Run || s.Run == t.Run && s.State < t.State
+}
+
+// Started reports whether the container was ever started, as far as that shows.
+func (s Shown) Started() bool { return s.Run > 0 || s.State != Waiting }
 
 // IsEnd reports whether a shown end is that of an instance. The kubelet makes one up
 // for a container that RestartAllContainers has removed

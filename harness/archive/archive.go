@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -91,9 +92,10 @@ func Pull(ctx context.Context, ref, to string, platform v1.Platform) (Image, err
 
 // Reduce writes an archive of what another one holds for one platform: each of its images, without its index and what that names for others. The other
 // one may have been written by any engine ("docker save", "podman save", an OCI layout in a tar file). Everything is read and checked first; an image
-// that the archive does not hold for this platform, or not all of, is an error that says what is missing.
+// that the archive does not hold for this platform, or not all of, is an error that says what is missing. What it unpacks on the way stands beside the
+// file that it writes, so that nothing is left of a run whose folder is removed.
 func Reduce(ctx context.Context, from, to string, platform v1.Platform) (_ []Image, err error) {
-	dir, err := os.MkdirTemp("", "podorder-archive-")
+	dir, err := os.MkdirTemp(filepath.Dir(to), "unpacked-")
 	if err != nil {
 		return nil, fmt.Errorf("reading image archive %s: %w", from, err)
 	}

@@ -17,13 +17,13 @@ import (
 )
 
 // LoadArchive loads the images of an archive into all nodes at once, except where a node has the very same ones. The archive may be of any engine and
-// for many platforms: a node gets what is for its own, once that was seen to be complete.
-func (c *Cluster) LoadArchive(ctx context.Context, path string) (err error) {
+// for many platforms: a node gets what is for its own, once that was seen to be complete. Temporary files are made below tmp, and removed.
+func (c *Cluster) LoadArchive(ctx context.Context, path, tmp string) (err error) {
 	if !c.Access() {
 		return fmt.Errorf("loading image archive %s: the nodes of cluster %s are not containers of this machine; push the images to where they can pull them from",
 			path, c.Name)
 	}
-	dir, err := os.MkdirTemp("", "podorder-images-")
+	dir, err := os.MkdirTemp(tmp, "images-")
 	if err != nil {
 		return fmt.Errorf("loading image archive %s: %w", path, err)
 	}

@@ -92,21 +92,27 @@ func TestANodeGetsWhatIsForItsPlatform(t *testing.T) {
 	const ref = "docker.io/library/busybox:1.36.1"
 	path := filepath.Join(t.TempDir(), "saved.tar")
 	archivetest.Save(t, path, ref, archivetest.Index(t, "linux/arm64", "linux/amd64", "linux/s390x"), []string{"linux/amd64"})
+	// Who is killed meanwhile leaves something in the folder of the run, and nowhere else.
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(tmp, "nothing"))
 	node := &importer{t: t, has: map[string]string{}}
 	c := &Cluster{Nodes: []Node{{Name: "a", Platform: "linux/amd64", container: node}}}
-	assert.NilError(t, c.LoadArchive(t.Context(), path))
+	assert.NilError(t, c.LoadArchive(t.Context(), path, tmp))
 	id, err := archivetest.Image(t, "linux/amd64").ConfigName()
 	assert.NilError(t, err)
 	assert.DeepEqual(t, node.has, map[string]string{ref: id.String()})
-	assert.NilError(t, c.LoadArchive(t.Context(), path))
+	assert.NilError(t, c.LoadArchive(t.Context(), path, tmp))
 	assert.Equal(t, node.imports, 1, "a node that has the image does not get it again")
 
 	other := &importer{t: t, has: map[string]string{}}
 	c.Nodes = append(c.Nodes, Node{Name: "b", Platform: "linux/s390x", container: other})
-	err = c.LoadArchive(t.Context(), path)
+	err = c.LoadArchive(t.Context(), path, tmp)
 	assert.ErrorContains(t, err, "into node b: image "+ref+" in archive "+path+" is of no use on linux/s390x: its manifest cannot be read: the archive has no blob ")
 	assert.Equal(t, other.imports, 0)
+	left, err := os.ReadDir(tmp)
+	assert.NilError(t, err)
+	assert.Assert(t, is.Len(left, 0))
 
 	c.Nodes = append(c.Nodes, Node{Name: "elsewhere"})
-	assert.Check(t, is.ErrorContains(c.LoadArchive(t.Context(), path), "are not containers of this machine"))
+	assert.Check(t, is.ErrorContains(c.LoadArchive(t.Context(), path, tmp), "are not containers of this machine"))
 }

@@ -258,7 +258,7 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string, kubelets []strin
 	if s.options.Keep { // a kept cluster has namespaces of earlier runs in it
 		s.sweepNamespaces(ctx, cl)
 	}
-	return cl, provider.Destroy, load(ctx, cl, paths)
+	return cl, provider.Destroy, load(ctx, cl, paths, tmp)
 }
 
 // material gets the node image and the kubelets.
@@ -397,7 +397,7 @@ func (s *Suite) open(ctx context.Context, end ending, tmp string) (*cluster.Clus
 	if err != nil {
 		return nil, err
 	}
-	return cl, load(ctx, cl, paths)
+	return cl, load(ctx, cl, paths, tmp)
 }
 
 // agrees reports a cluster whose kubelets are not what -kubernetes says.
@@ -420,9 +420,9 @@ func (s *Suite) pullable(cl *cluster.Cluster) error {
 	return nil
 }
 
-func load(ctx context.Context, cl *cluster.Cluster, archives []string) error {
+func load(ctx context.Context, cl *cluster.Cluster, archives []string, tmp string) error {
 	for _, path := range archives {
-		if err := cl.LoadArchive(ctx, path); err != nil {
+		if err := cl.LoadArchive(ctx, path, tmp); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,9 @@ func CheckComplete(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	}
 	switch res := (judge.Judge{Kubelet: k, Pod: p, LogOnly: t.LogOnly, Complete: true}).Trace(obs); {
 	case res.Refusal != nil:
-		return refused(k, res)
+		v := refused(k, res)
+		v.Outcome = Violation // a known issue is refused like any other
+		return v
 	case res.Accepted < len(obs):
 		return undecided(res.Accepted, res.Accepted+1)
 	}

@@ -39,14 +39,14 @@ func ParseKubelet(s string) (Kubelet, error) {
 // String returns the version as Kubernetes writes it.
 func (k Kubelet) String() string { return k.v.String() }
 
-// Known reports whether the model covers the version. Another is judged as the
-// nearest one that it covers, and can then not pass.
+// Known reports whether the model covers the version. Any other is judged as the
+// nearest one that is covered, and cannot pass.
 func (k Kubelet) Known() bool {
 	return k.v.Compare(oldest) >= 0 && k.v.Compare(newest) <= 0
 }
 
-// Uncovered says as which kubelet one that the model does not cover is judged,
-// and which it covers. It is empty for one that is covered.
+// Uncovered is a sentence for a kubelet that the model does not cover: which ones
+// it covers, and as which of them this one is judged. It is empty for one that is covered.
 func (k Kubelet) Uncovered() string {
 	if k.Known() {
 		return ""
@@ -62,7 +62,7 @@ func (k Kubelet) Uncovered() string {
 // pre-release counts as its minor.
 func (k Kubelet) since(minor int) bool { return k.v.Minor >= minor }
 
-// The feature gates that bear on order.
+// The feature gates that affect order.
 const (
 	GateSidecars         = "SidecarContainers"
 	GateSandboxCondition = "PodReadyToStartContainersCondition"
@@ -74,8 +74,8 @@ const (
 	GateRestartForgets   = "ChangeContainerStatusOnKubeletRestart"
 )
 
-// gates are those, with the minor release that brought each, and the one from
-// which it is on by default; 0 where it is off in all that are covered
+// gates has for each the minor release that brought it and the one from which it
+// is on by default; 0 if it is off in all that are covered
 // (pkg/features/kube_features.go of each release).
 var gates = map[string]struct{ since, on int }{
 	GateSidecars:         {28, 29},
@@ -88,7 +88,7 @@ var gates = map[string]struct{ since, on int }{
 	GateRestartForgets:   {35, 0},
 }
 
-// Enabled reports whether a feature gate that bears on order is on.
+// Enabled reports whether a feature gate that affects order is on.
 func (k Kubelet) Enabled(gate string) bool {
 	if on, ok := k.set[gate]; ok {
 		return on
@@ -99,8 +99,8 @@ func (k Kubelet) Enabled(gate string) bool {
 
 // WithGates returns the kubelet with feature gates set, written as the kubelet
 // takes them ("SidecarContainers=true,ContainerRestartRules=false"). A gate
-// that does not bear on order, or that the version does not have, is an error:
-// a verdict that ignores it would be one about another kubelet.
+// that does not affect order, or that the version does not have, is an error:
+// a verdict that ignored it would be about another kubelet.
 func (k Kubelet) WithGates(list string) (Kubelet, error) {
 	k.set = maps.Clone(k.set)
 	for _, pair := range strings.Split(list, ",") {
@@ -114,7 +114,7 @@ func (k Kubelet) WithGates(list string) (Kubelet, error) {
 		}
 		g, ok := gates[name]
 		if !ok {
-			return k, fmt.Errorf("feature gate %q does not bear on order; those that do: %s", name, strings.Join(slices.Sorted(maps.Keys(gates)), ", "))
+			return k, fmt.Errorf("feature gate %q does not affect order; those that do: %s", name, strings.Join(slices.Sorted(maps.Keys(gates)), ", "))
 		}
 		if !k.since(g.since) {
 			return k, fmt.Errorf("feature gate %s came with 1.%d; a kubelet %s does not have it", name, g.since, k)
@@ -153,7 +153,7 @@ func (k Kubelet) EndsBeforeSidecars() bool { return k.since(37) }
 func (k Kubelet) Remembers() bool { return k.since(35) && !k.Enabled(GateRestartForgets) }
 
 // ForgetsInits: in a Pod of which a regular container has been started, an init
-// container that has not ended does not bear on the phase
+// container that has not ended does not count for the phase
 // (pkg/kubelet/kubelet_pods.go, getPhase).
 func (k Kubelet) ForgetsInits() bool { return !k.since(32) }
 

@@ -15,7 +15,7 @@ const (
 	_      Level = iota
 	Must         // breaking it is a violation
 	Should       // breaking it is reported, and fails no run
-	May          // both outcomes are accepted; the rule says so aloud
+	May          // both outcomes are accepted, and the rule says so
 )
 
 // String returns the level in capitals, as a violation prints it.
@@ -71,15 +71,15 @@ func BySlug(slug string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Issue is a regression that a release really carries. It stays a violation of
+// Issue is a regression that a release really has. It stays a violation of
 // its rule; the table turns it into the verdict known.
 type Issue struct {
 	Rule     string
 	Versions string // a range such as ">=1.35.0 <1.38.0"
 	Number   string // upstream number, "kubernetes/kubernetes#141155"
 	Says     string
-	// Always: every recording that exercises the rule shows it. Without, one
-	// that does not show it proves nothing.
+	// Always: every recording that exercises the rule shows the issue. If it is
+	// not set, a recording without the issue proves nothing.
 	Always bool
 }
 
@@ -98,8 +98,8 @@ func KnownIssue(k Kubelet, rule string) string {
 	return ""
 }
 
-// DueIssue is a known issue of the kubelet that shows always where one of the rules is
-// exercised.
+// DueIssue returns a known issue of the kubelet that always shows when one of the
+// rules is exercised.
 func DueIssue(k Kubelet, slugs []string) (Issue, bool) {
 	for _, i := range issues {
 		r, err := trace.ParseRange(i.Versions)
@@ -117,7 +117,7 @@ func checkTables() error {
 	for _, r := range table {
 		switch {
 		case seen[r.Slug]:
-			return fmt.Errorf("rule %s stands twice", r.Slug)
+			return fmt.Errorf("rule %s is in the table twice", r.Slug)
 		case r.Level < Must || r.Level > May:
 			return fmt.Errorf("rule %s has no level", r.Slug)
 		case r.Basis != Documented && r.Basis != Implementation:

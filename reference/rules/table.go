@@ -60,12 +60,12 @@ const (
 	KillAfterTerm    = "terminate/kill-after-term"
 )
 
-// table is the table. A source names a file and function of k8s.io/kubernetes
+// table has every rule. A source names a file and function of k8s.io/kubernetes
 // (v1.37.2) unless it is a page of the documentation.
 var table = []Rule{
 	{
 		Slug: ListedOrder, Level: Must, Basis: Implementation,
-		Says:   "One sync starts the containers that are due, also those that are due again, one after another in the order in which the Pod lists them.",
+		Says:   "One sync starts the containers that are due, restarts included, one after another in the order in which the Pod lists them.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 	},
 	{
@@ -90,7 +90,7 @@ var table = []Rule{
 	},
 	{
 		Slug: MainUnordered, Level: May, Basis: Documented,
-		Says:   "The first lines of a container's main process and of its postStart hook come in either order.",
+		Says:   "The first lines of a container's main process and of its postStart hook may come in either order.",
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
 	},
 	{
@@ -115,7 +115,7 @@ var table = []Rule{
 	},
 	{
 		Slug: ReadinessBunch, Level: May, Basis: Implementation,
-		Says:   "Readiness probes may follow each other closely after a start, or begin a whole period late.",
+		Says:   "Readiness probes may follow each other closely after a start, or start a whole period late.",
 		Source: "pkg/kubelet/prober/prober_manager.go (UpdatePodStatus)",
 	},
 	{
@@ -125,7 +125,7 @@ var table = []Rule{
 	},
 	{
 		Slug: TermCause, Level: Must, Basis: Documented,
-		Says:   "A container gets preStop or TERM only because the Pod ends, a liveness or startup probe failed failureThreshold times in a row, or its postStart hook failed; instead of TERM it gets the stop signal that it asks for.",
+		Says:   "A container gets its preStop hook or TERM only because the Pod ends, a liveness or startup probe failed failureThreshold times in a row, or its postStart hook failed. If it asks for another stop signal, it gets that one instead of TERM.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 	},
 	{
@@ -145,7 +145,7 @@ var table = []Rule{
 	},
 	{
 		Slug: Together, Level: Must, Basis: Implementation,
-		Says:   "Containers that were running when the termination of the Pod began turn Terminated in one update, when all have stopped.",
+		Says:   "Containers that were running when the termination of the Pod began are shown as terminated in one update, when all have stopped.",
 		Source: "pkg/kubelet/kubelet.go (SyncTerminatingPod)",
 	},
 	{
@@ -195,7 +195,7 @@ var table = []Rule{
 	},
 	{
 		Slug: KeptOver, Level: Must, Basis: Implementation,
-		Says:     "A container that ran for more than 10 s before its kubelet was started again stays started, and stays ready, in a Pod that is, until a readiness probe fails.",
+		Says:     "When the kubelet restarts, a container that has run for more than 10 s stays started. In a Pod that is ready it also stays ready, until a readiness probe fails.",
 		Source:   "pkg/kubelet/prober/prober_manager.go (isContainerStarted, setReadyStateOnKubeletRestart)",
 		Versions: ">=1.35",
 	},
@@ -261,7 +261,7 @@ var table = []Rule{
 	},
 	{
 		Slug: KillAfterSync, Level: Must, Basis: Implementation,
-		Says:   "A container is stopped because of a probe only when no sync runs: a postStart hook of another container ends first.",
+		Says:   "A container is stopped because of a probe only while no sync runs, so a postStart hook of another container ends first.",
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
 	},
 	{
@@ -282,12 +282,12 @@ var table = []Rule{
 	},
 	{
 		Slug: InitialDelay, Level: Must, Basis: Documented,
-		Says:   "A probe waits for initialDelaySeconds since the start of its container, and comes at most a second too early.",
+		Says:   "A probe waits for initialDelaySeconds after its container has started. It may come up to one second early.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
 	},
 	{
 		Slug: ProbesStop, Level: Must, Basis: Implementation,
-		Says:   "Startup and liveness probes of regular containers, from 1.38 those of sidecars too, end when the termination of the Pod begins; what is in flight may come to its end.",
+		Says:   "Startup and liveness probes of regular containers, from 1.38 those of sidecars too, end when the termination of the Pod begins. A probe that is already running may finish.",
 		Source: "pkg/kubelet/prober/prober_manager.go (StopLivenessAndStartup)",
 	},
 	{
@@ -297,7 +297,7 @@ var table = []Rule{
 	},
 	{
 		Slug: Grace, Level: Must, Basis: Documented,
-		Says:   "A container that does not stop is killed when the grace period has run out, two seconds later at most.",
+		Says:   "A container that does not stop is killed when the grace period has run out, or at most two seconds later.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer)",
 	},
 	{
@@ -307,7 +307,7 @@ var table = []Rule{
 	},
 	{
 		Slug: StartupStops, Level: Must, Basis: Implementation,
-		Says:     "The startup probe of an instance is not run again once the kubelet has taken its success in, which the first readiness or liveness probe shows.",
+		Says:     "The startup probe of an instance is not run again once the kubelet has noted its success, as the first readiness or liveness probe shows.",
 		Source:   "pkg/kubelet/prober/worker.go (doProbe)",
 		Versions: ">=1.32",
 	},
@@ -324,12 +324,12 @@ var table = []Rule{
 	},
 	{
 		Slug: ProbedAgain, Level: Must, Basis: Implementation,
-		Says:   "A container that was started again is probed like its instance before.",
+		Says:   "A restarted container is probed like the instance before it.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
 	},
 	{
 		Slug: SidecarPrompt, Level: Must, Basis: Implementation,
-		Says:     "A sidecar gets TERM as soon as everything that it waits for has stopped; what does not run counts as stopped.",
+		Says:     "A sidecar gets TERM as soon as everything that it waits for has stopped. A container that does not run counts as stopped.",
 		Source:   "pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering)",
 		Versions: ">=1.29",
 	},
@@ -345,12 +345,12 @@ var table = []Rule{
 	},
 	{
 		Slug: ErrorGoesOn, Level: May, Basis: Implementation,
-		Says:   "A regular container that could not be started, or whose postStart hook failed, does not keep the next one from starting, and may be started after it.",
+		Says:   "A regular container that could not be started, or whose postStart hook failed, does not keep the next one from starting, and may itself be started after it.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 	},
 }
 
-// issues is the table of regressions that releases carry.
+// issues is the table of regressions that releases have.
 var issues = []Issue{
 	{
 		Rule: StartupGates, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
@@ -358,7 +358,7 @@ var issues = []Issue{
 	},
 	{
 		Rule: Ready, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
-		Says: "A container restarted within one sync inherits started from its old instance, and is shown as ready while its startup probe takes that back.",
+		Says: "A container restarted within one sync inherits started from its old instance, and is shown as ready until its startup probe takes that back.",
 	},
 	{
 		// v1.36.0 to v1.36.2 make a new context for every sync, and a deletion cancels that of the
@@ -370,11 +370,11 @@ var issues = []Issue{
 	{
 		// Corrected in pkg/kubelet/prober/worker.go (doProbe); 1.32 never was.
 		Rule: ProbedAgain, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
-		Says: "The probe workers of a sidecar in a Pod with restartPolicy Never end with its first instance, so a restarted sidecar is not probed until a later sync makes new ones.",
+		Says: "The probe workers of a sidecar in a Pod with restartPolicy Never end with its first instance, so a restarted sidecar is not probed until a later sync makes new workers.",
 	},
 	{
 		Rule: Ready, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
-		Says: "A restarted sidecar whose probe workers have ended counts as started and ready, and is shown as ready while a new worker takes that back.",
+		Says: "A restarted sidecar whose probe workers have ended counts as started and ready, and is shown as ready until a new worker takes that back.",
 	},
 	{
 		// Corrected in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering).

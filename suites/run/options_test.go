@@ -108,7 +108,7 @@ func TestGates(t *testing.T) {
 		{"ContainerStopSignals=true", "v1.37.2", true, ""},
 		{"ContainerStopSignals=true", "v1.28.5", true, "came with 1.33"},
 		{"ContainerStopSignals", "v1.37.2", true, "Name=true"},
-		{"Nothing=true", "v1.37.2", true, "does not bear on order"},
+		{"Nothing=true", "v1.37.2", true, "does not affect order"},
 		{"SidecarContainers=true", "v1.28.5", true, ""},
 		{"SidecarContainers=true", "v1.37.2", true, "refuses to have SidecarContainers set"},
 		{"SidecarContainers=true", "v1.37.2", false, ""},

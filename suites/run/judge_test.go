@@ -211,7 +211,7 @@ func TestJudgeAdmitted(t *testing.T) {
 			name: "another command", c: c,
 			change:  func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"wrap"} },
 			live:    func(l *life) { l.logs(early...) },
-			skipped: "made another Pod of that of the case: added containers[container1].command", line: "admission added: containers[container1].command",
+			skipped: "made another Pod of it: added containers[container1].command", line: "admission added: containers[container1].command",
 		},
 		{
 			name: "a hook", c: c,
@@ -286,6 +286,8 @@ func TestJudgeAdmitted(t *testing.T) {
 			assert.Equal(t, j.verdict.Outcome, tt.outcome, "%s %s", j.skipped, j.verdict.Text())
 			assert.Check(t, is.Contains(j.skipped, tt.skipped))
 			assert.Equal(t, tt.skipped == "", j.skipped == "")
+			// The table has room for why, and not for all that was seen.
+			assert.Check(t, is.Contains(Result{Skipped: j.skipped, Trace: "t"}.what(), tt.skipped))
 			assert.Equal(t, j.changes.String(), tt.line)
 		})
 	}

@@ -78,8 +78,10 @@ func (r Result) fails(strict bool) bool {
 func (r Result) what() string {
 	v := r.Verdict
 	switch {
-	case r.Skipped != "":
+	case r.Skipped != "" && r.Trace == "":
 		return r.Skipped
+	case r.Skipped != "": // it was run, and much may have been seen
+		return clip(r.Skipped)
 	case v.Rule != "":
 		s := v.Rule
 		if v.Line > 0 {
@@ -96,6 +98,11 @@ func (r Result) what() string {
 	if reason == "" && r.First != "" {
 		reason = "second run; the first was inconclusive: " + r.First
 	}
+	return clip(reason)
+}
+
+// clip keeps a reason short enough for a table.
+func clip(reason string) string {
 	const most = 100
 	if r := []rune(reason); len(r) > most {
 		return string(r[:most]) + "…"

@@ -83,7 +83,7 @@ func (l *longLog) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The figures of the README: lines a second on one core, for the article's Pod.
+// The figures of reference/README.md: lines a second on one core, for the article's Pod.
 // A log of ten times the lines takes ten times as long; peak-MB is what the heap
 // held at most beyond its size before.
 func BenchmarkCheckLog(b *testing.B) {

@@ -2,7 +2,7 @@
 // one that exists, runs cases on it, has what was recorded judged, and reports.
 //
 // Everything that is recorded is saved before it is judged, and everything that
-// is judged is saved before it is printed; the README shows
+// is judged is saved before it is printed; suites/README.md shows
 // where. A verdict is never silently nothing: where no case was judged,
 // the run fails.
 //

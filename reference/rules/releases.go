@@ -131,10 +131,6 @@ func (k Kubelet) WithGates(list string) (Kubelet, error) {
 // as the sandbox exists (pkg/kubelet/kubelet.go, OnPodSandboxReady).
 func (k Kubelet) SandboxConditionEarly() bool { return k.since(36) }
 
-// KillsInParallel: the containers that one sync stops, up to 1.37 one after
-// the other (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
-func (k Kubelet) KillsInParallel() bool { return k.since(38) }
-
 // ReplacesSidecars: a sidecar that runs is replaced where its definition has
 // changed (pkg/kubelet/kuberuntime/kuberuntime_container.go,
 // computeInitContainerActions).
@@ -150,7 +146,7 @@ func (k Kubelet) EndsBeforeSidecars() bool { return k.since(37) }
 // as; up to 1.34, or with the gate on, all that have probes are not ready or not
 // started until they have been probed again (pkg/kubelet/prober/prober_manager.go,
 // isContainerStarted, setReadyStateOnKubeletRestart).
-func (k Kubelet) Remembers() bool { return k.since(35) && !k.Enabled(GateRestartForgets) }
+func (k Kubelet) Remembers() bool { return k.Holds(KeptOver) }
 
 // ForgetsInits: in a Pod of which a regular container has been started, an init
 // container that has not ended does not count for the phase
@@ -170,4 +166,4 @@ func (k Kubelet) SidecarProbesStop() bool { return k.since(38) }
 // StartupProbeStops: the startup probe stops at once when it has succeeded; up
 // to 1.31 a tick may come before the status says so (pkg/kubelet/prober/worker.go,
 // doProbe).
-func (k Kubelet) StartupProbeStops() bool { return k.since(32) }
+func (k Kubelet) StartupProbeStops() bool { return k.Holds(StartupStops) }

@@ -12,10 +12,9 @@ type Level uint8
 
 // The levels. The zero value is not a level.
 const (
-	_      Level = iota
-	Must         // breaking it is a violation
-	Should       // breaking it is reported, and fails no run
-	May          // both outcomes are accepted, and the rule says so
+	_    Level = iota
+	Must       // breaking it is a violation
+	May        // both outcomes are accepted; and the rule says so
 )
 
 // String returns the level in capitals, as a violation prints it.
@@ -23,8 +22,6 @@ func (l Level) String() string {
 	switch l {
 	case Must:
 		return "MUST"
-	case Should:
-		return "SHOULD"
 	case May:
 		return "MAY"
 	}
@@ -56,19 +53,44 @@ type Rule struct {
 	// Versions is the range of kubelets that the rule holds for; empty means
 	// all that are covered.
 	Versions string
+	// Gate is the feature gate without which a kubelet does not have the rule, and
+	// Without the one with which it does not; empty where there is none.
+	Gate, Without string
 }
 
 // All returns the table of rules, grouped by the first part of the slug.
 func All() []Rule { return append([]Rule(nil), table...) }
 
-// BySlug finds a rule by its slug ("hooks/poststart-blocks-next").
-func BySlug(slug string) (Rule, bool) {
+// Holds reports whether the kubelet has a rule: its version and its feature gates say so.
+func (k Kubelet) Holds(slug string) bool {
+	r, ok := bySlug[slug]
+	return ok && r.versions.Has(k.v) && (r.Gate == "" || k.Enabled(r.Gate)) && (r.Without == "" || !k.Enabled(r.Without))
+}
+
+// bySlug has the rules with their versions as ranges.
+var bySlug = parsed(table)
+
+type parsedRule struct {
+	Rule
+	versions trace.Range
+}
+
+// parsed reads the versions of the rules. One that is no range holds for no version, and
+// fails the test of the table.
+func parsed(table []Rule) map[string]parsedRule {
+	all := map[string]parsedRule{}
 	for _, r := range table {
-		if r.Slug == slug {
-			return r, true
+		if versions, err := trace.ParseRange(r.Versions); err == nil {
+			all[r.Slug] = parsedRule{r, versions}
 		}
 	}
-	return Rule{}, false
+	return all
+}
+
+// BySlug finds a rule by its slug ("hooks/poststart-blocks-next").
+func BySlug(slug string) (Rule, bool) {
+	r, ok := bySlug[slug]
+	return r.Rule, ok
 }
 
 // Issue is a regression that a release really has. It stays a violation of

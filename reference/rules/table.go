@@ -197,7 +197,7 @@ var table = []Rule{
 		Slug: KeptOver, Level: Must, Basis: Implementation,
 		Says:     "When the kubelet restarts, a container that has run for more than 10 s stays started. In a Pod that is ready it also stays ready, until a readiness probe fails.",
 		Source:   "pkg/kubelet/prober/prober_manager.go (isContainerStarted, setReadyStateOnKubeletRestart)",
-		Versions: ">=1.35",
+		Versions: ">=1.35", Without: GateRestartForgets,
 	},
 	{
 		Slug: EventPossible, Level: Must, Basis: Implementation,
@@ -226,27 +226,27 @@ var table = []Rule{
 	},
 	{
 		Slug: SidecarStarted, Level: Must, Basis: Documented,
-		Says:     "What is listed after a sidecar starts only after the sidecar runs, its postStart hook has ended and its startup probe, if any, has succeeded.",
-		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
-		Versions: ">=1.29",
+		Says:   "What is listed after a sidecar starts only after the sidecar runs, its postStart hook has ended and its startup probe, if any, has succeeded.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
+		Gate:   GateSidecars,
 	},
 	{
 		Slug: SidecarHook, Level: Must, Basis: Implementation,
-		Says:     "A sidecar whose postStart hook failed holds back everything after it until it is restarted and the hook succeeds.",
-		Source:   "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
-		Versions: ">=1.29",
+		Says:   "A sidecar whose postStart hook failed holds back everything after it until it is restarted and the hook succeeds.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
+		Gate:   GateSidecars,
 	},
 	{
 		Slug: SidecarsLast, Level: Must, Basis: Documented,
-		Says:     "A sidecar gets TERM only after every regular container has stopped, unless the grace period runs out first.",
-		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
-		Versions: ">=1.29",
+		Says:   "A sidecar gets TERM only after every regular container has stopped, unless the grace period runs out first.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
+		Gate:   GateSidecars,
 	},
 	{
 		Slug: SidecarsReverse, Level: Must, Basis: Documented,
-		Says:     "Sidecars get TERM in the reverse of the listed order. Each waits until those listed after it have stopped, unless the grace period runs out first.",
-		Source:   "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
-		Versions: ">=1.29",
+		Says:   "Sidecars get TERM in the reverse of the listed order. Each waits until those listed after it have stopped, unless the grace period runs out first.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+		Gate:   GateSidecars,
 	},
 	{
 		Slug: Backoff, Level: Must, Basis: Documented,
@@ -255,9 +255,9 @@ var table = []Rule{
 	},
 	{
 		Slug: ExitRules, Level: Must, Basis: Documented,
-		Says:     "The first restart rule that matches the exit code decides whether a container is started again, then the policy of the container, then that of the Pod.",
-		Source:   "pkg/api/v1/pod/util.go (ContainerShouldRestart)",
-		Versions: ">=1.35",
+		Says:   "The first restart rule that matches the exit code decides whether a container is started again, then the policy of the container, then that of the Pod.",
+		Source: "pkg/api/v1/pod/util.go (ContainerShouldRestart)",
+		Gate:   GateRestartRules,
 	},
 	{
 		Slug: KillAfterSync, Level: Must, Basis: Implementation,
@@ -313,9 +313,9 @@ var table = []Rule{
 	},
 	{
 		Slug: RestartAll, Level: Must, Basis: Documented,
-		Says:     "RestartAllContainers stops the other containers without their preStop hooks.",
-		Source:   "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
-		Versions: ">=1.36",
+		Says:   "RestartAllContainers stops the other containers without their preStop hooks.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
+		Gate:   GateRestartAll,
 	},
 	{
 		Slug: ReadinessGoesOn, Level: Must, Basis: Documented,
@@ -329,9 +329,9 @@ var table = []Rule{
 	},
 	{
 		Slug: SidecarPrompt, Level: Must, Basis: Implementation,
-		Says:     "A sidecar gets TERM as soon as everything that it waits for has stopped. A container that does not run counts as stopped.",
-		Source:   "pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering)",
-		Versions: ">=1.29",
+		Says:   "A sidecar gets TERM as soon as everything that it waits for has stopped. A container that does not run counts as stopped.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering)",
+		Gate:   GateSidecars,
 	},
 	{
 		Slug: SidecarReadiness, Level: May, Basis: Documented,

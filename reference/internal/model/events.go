@@ -87,22 +87,22 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 // order in which they were recorded, so they are ordered among themselves.
 func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 	c, h := &s.c[i], &r.h[i]
-	first := r.ev.Containers[i].Runs == 0 && r.ev.Containers[i].Starts <= 1 && !r.ev.Containers[i].StartFailed && !r.ev.EventGap && !r.mayBeginAgain()
+	first := r.ev.Containers[i].Runs == 0 && r.ev.Containers[i].Starts <= 1 && !r.excused(rules.FirstStartsInOrder, i, n, 0)
 	spec := &r.p.Containers[i]
 	again := spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0
 	// One whose hook has failed is started once more, and its other Events may be lost.
 	first = first && !r.mayBeReplaced(&s, i, n) && !(again && r.ev.Containers[i].HookFailed)
 	// Nothing but its Events tells of one that writes nothing once the object is gone.
 	first = first && !(again && !r.ev.Writes(i, trace.Main) && r.objectGone())
-	if first && h.stage > at && !r.kubeletRestarted(n) && !again {
+	if first && h.stage > at && !again {
 		return nil, deny(rules.EventPossible, Cause{h.stageAt, rules.EventPossible})
 	}
 	if h.stage >= at || s.anew {
 		return []State{s}, nil // the container is started again, or it was in another round
 	}
-	if first && r.p.IsRegular(i) && !r.kubeletRestarted(n) {
+	if first && r.p.IsRegular(i) {
 		for j := i + 1; j < r.p.Inits+r.p.Regulars; j++ {
-			if r.h[j].stage != unheard && r.ev.Containers[j].Runs == 0 && !r.ev.Containers[j].StartFailed {
+			if r.h[j].stage != unheard && r.ev.Containers[j].Runs == 0 && !r.excused(rules.FirstStartsInOrder, j, n, 0) {
 				return nil, deny(rules.ListedOrder, Cause{r.h[j].stageAt, rules.ListedOrder})
 			}
 		}

@@ -16,6 +16,69 @@ func (r *Reading) forced() bool {
 	return len(r.ev.Ends) == 0 || slices.ContainsFunc(r.ev.Ends, func(a record.Place) bool { return r.grace(a) == 0 })
 }
 
+// excused reports whether a clause does not hold for container c at observation n: the
+// kubelet does not have its rule, or one of the faults that suspend it has befallen the
+// Pod. The clause counts from an observation; c is -1 where it is about the whole Pod.
+// This is the one place where a fault keeps the model from refusing, or from concluding,
+// what the clause says. What a fault explains instead (a start, a stop, a new round)
+// stands in the chapter of that.
+func (r *Reading) excused(clause rules.Clause, c, n int, from record.Place) bool {
+	if !r.k.Holds(clause.Rule()) {
+		return true
+	}
+	for _, s := range clause.Unless() {
+		if r.befell(s, c, n, from) {
+			return true
+		}
+	}
+	return false
+}
+
+// befell reports whether a fault has befallen container c, or the Pod; see excused.
+func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
+	switch s.Fault {
+	case rules.KubeletRestart:
+		switch s.When {
+		case rules.Before:
+			return r.kubeletRestarted(n)
+		case rules.Since:
+			return r.cutOff(from, n)
+		}
+		return len(r.ev.Restarts) > 0
+	case rules.NewSandbox:
+		return r.ev.NewSandbox
+	case rules.BegunAnew:
+		return r.mayBeginAgain()
+	case rules.FailedStart:
+		if c < 0 {
+			return slices.ContainsFunc(r.ev.Containers, func(c record.ContainerEvidence) bool { return c.StartFailed })
+		}
+		return r.ev.Containers[c].StartFailed
+	case rules.Redefined:
+		return r.ev.Containers[c].Changed.Known()
+	case rules.ForcedDeletion:
+		return r.forced()
+	case rules.EndedByOthers:
+		return r.ev.EndsAnyTime
+	case rules.LogGap:
+		return r.ev.LogGap
+	case rules.EventGap:
+		return r.ev.EventGap
+	case rules.LostEvents:
+		return r.eventsBehind(n)
+	case rules.SilentFailure:
+		if s.When == rules.Ever {
+			return r.ev.Containers[c].Unlogged
+		}
+		return r.unlogged(c, n) || r.logOnly && !r.ev.Complete
+	case rules.LogAlone:
+		return r.logOnly
+	case rules.StoodStill:
+		return r.ev.Untimed
+	}
+	panic("no such fault")
+}
+
 // stopping is for how long a kubelet that is told to stop may go on. This is
 // patience.
 const stopping = 5 * time.Second
@@ -37,7 +100,7 @@ func (r *Reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
 // foreseeable reports whether it can be told which sync starts container j again:
 // each that finds it exited and its back-off, if there is one, over.
 func (r *Reading) foreseeable(j int) bool {
-	return !r.ev.Containers[j].StartFailed && r.ev.Containers[j].Changed == 0 && len(r.ev.Restarts) == 0 && !r.mayBeginAgain()
+	return !r.excused(rules.RestartsInTurn, j, r.n, 0)
 }
 
 // changedBy reports whether the definition of container i may have been changed

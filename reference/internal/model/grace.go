@@ -184,7 +184,7 @@ func (s *begunStop) denial(name, alive string, lasted time.Duration) *Denial {
 func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 	x := r.seenOf(s, i)
 	t := &begunStop{begun: r.stopBegun(x), reason: Cause{Rule: rules.Grace}}
-	if t.begun == 0 || r.ev.Ample || r.logOnly || r.cutOff(t.begun, n) {
+	if t.begun == 0 || r.ev.Ample || r.excused(rules.GraceEnds, i, n, t.begun) {
 		return nil // or a new kubelet has begun the stop once more, which no log shows
 	}
 	switch s.c[i].kill {

@@ -110,7 +110,7 @@ const (
 func newHistory(p *podspec.Pod) []history {
 	h := make([]history, len(p.Containers))
 	for i := range h {
-		h[i] = history{shown: record.Shown{Run: -1}, over: -1, shownRun: -1, startedRun: -1}
+		h[i] = history{shown: record.Shown{Run: -1, State: record.Ended}, over: -1, shownRun: -1, startedRun: -1}
 	}
 	return h
 }

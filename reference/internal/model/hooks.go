@@ -16,7 +16,7 @@ import (
 // where there is no such hook.
 func (r *Reading) sleepUntil(i, n int, started time.Time) time.Time {
 	d := r.p.Containers[i].SleepStart
-	if d == 0 || started.IsZero() || !r.k.Enabled(rules.GateSleepHooks) || r.kubeletRestarted(n) {
+	if d == 0 || started.IsZero() || !r.k.Enabled(rules.GateSleepHooks) || r.excused(rules.SleepingHook, i, n, 0) {
 		return time.Time{}
 	}
 	return started.Add(d)
@@ -26,12 +26,12 @@ func (r *Reading) sleepUntil(i, n int, started time.Time) time.Time {
 // early: another container had to be started, and its postStart hook to sleep,
 // before that instance was started.
 func (r *Reading) beforeSleepBeforeIt(i int, run int32, n int) *Denial {
-	if run != 0 || r.mayBeginAgain() || r.h[i].at(0).first != 0 {
+	if run != 0 || r.h[i].at(0).first != 0 {
 		return nil
 	}
 	for j := range min(i, r.p.Inits+r.p.Regulars) {
 		h := &r.h[j]
-		if h.startedRun != 0 || r.ev.Containers[j].StartFailed {
+		if h.startedRun != 0 || r.excused(rules.SleepingHookBlocks, j, n, 0) {
 			continue
 		}
 		if until := r.sleepUntil(j, n, h.startedAt); r.written(n).Add(r.slack(n)).Before(until) {
@@ -53,7 +53,7 @@ func (r *Reading) beforeSleepEnded(i int, run int32, started time.Time, n int) *
 	early := func(line record.Place) bool {
 		return line != 0 && r.writtenAt(line).Add(r.slackAt(line)).Before(until)
 	}
-	for j := i + 1; run == 0 && j < r.p.Inits+r.p.Regulars && !r.ev.Containers[i].StartFailed; j++ {
+	for j := i + 1; run == 0 && j < r.p.Inits+r.p.Regulars && !r.excused(rules.SleepingHookBlocks, i, n, 0); j++ {
 		if x := r.h[j].at(0); early(x.first) {
 			return r.hookSleeps(i, rules.BlocksNext, x.first)
 		}
@@ -139,7 +139,7 @@ func (r *Reading) killedAtLast(i int, x *seen) bool {
 // container, or with the kubelet, or the container is stopped because of it.
 func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
 	c := &s.c[j]
-	if c.kill == byHook && !c.gone.known() && !r.cutOff(c.killed.Obs, n) {
+	if c.kill == byHook && !c.gone.known() && !r.excused(rules.KillAwaited, j, n, c.killed.Obs) {
 		c.gone, c.dead = at(n, rule), true // the kill is part of the start, and waited for
 	}
 	if c.returned.known() || c.phase.isUnstarted() {
@@ -147,8 +147,8 @@ func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
 	}
 	x := r.seenOf(s, j)
 	c.returned = at(n, rule)
-	failed := x.hookEnd != 0 && x.hookCode != 0 && !r.cutOff(x.hookEnd, n)
-	if !r.p.Containers[j].PostStart || x.hookEnd != 0 && !failed || r.ev.LogGap || r.cutOff(x.hookBegin, n) {
+	failed := x.hookEnd != 0 && x.hookCode != 0 && !r.excused(rules.HookWithoutEnd, j, n, x.hookEnd)
+	if !r.p.Containers[j].PostStart || x.hookEnd != 0 && !failed || r.excused(rules.HookWithoutEnd, j, n, x.hookBegin) {
 		return
 	}
 	if failed || x.hookBegin != 0 || r.ev.Marks(j, trace.PostStart) {

@@ -13,7 +13,7 @@ import (
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions).
 func (r *Reading) waitedFor(s *State, i, j int) bool {
 	spec := &r.p.Containers[i]
-	return spec.Role == podspec.Sidecar && i == r.p.Inits-1 && j > i && s.c[j].phase.isFirst() && !s.c[j].phase.isLater() && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !r.ev.LogGap && r.neverKilled(i)
+	return spec.Role == podspec.Sidecar && i == r.p.Inits-1 && j > i && s.c[j].phase.isFirst() && !s.c[j].phase.isLater() && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !r.excused(rules.SidecarStartLogged, i, r.n, 0) && r.neverKilled(i)
 }
 
 // neverKilled reports whether no probe that fails has sidecar i killed once it has
@@ -58,7 +58,7 @@ func (r *Reading) initialize(s State, k, n int) ([]State, *Denial) {
 			rule = rules.InitFirst
 		}
 		switch {
-		case r.ev.LogGap:
+		case r.excused(rules.InitEndLogged, j, n, 0):
 		case x.mainEnd != 0 && x.mainCode != 0:
 			return nil, deny(rules.InitFailure, Cause{x.mainEnd, rules.InitFailure})
 		case x.mainEnd == 0 && x.mainBegin != 0:
@@ -102,7 +102,7 @@ func (r *Reading) succeeded(j int, run int32) int32 {
 // may have been, whatever has become of it.
 func (r *Reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why *Denial) {
 	spec := &r.p.Containers[j]
-	if r.ev.LogGap {
+	if r.excused(rules.SidecarStartLogged, j, n, 0) {
 		return true, nil
 	}
 	if d := r.onlyOneFailed(j); d != nil {
@@ -148,7 +148,7 @@ func (r *Reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 // postStart hook failed, as an Event says, whether or not that hook writes to the log.
 func (r *Reading) onlyOneFailed(j int) *Denial {
 	ev := &r.ev.Containers[j]
-	if ev.HookEvent == 0 || ev.Only == 0 || ev.StartFailed || r.ev.EventGap || r.mayBeginAgain() || len(r.ev.Restarts) > 0 {
+	if ev.HookEvent == 0 || ev.Only == 0 || r.excused(rules.SidecarNeverStarted, j, r.n, 0) {
 		return nil
 	}
 	return because(deny(rules.SidecarHook, Cause{ev.HookEvent, rules.SidecarHook}, Cause{ev.Only, rules.SidecarHook}), "the postStart hook of sidecar %s failed, and it was not started again", r.p.Containers[j].Name)

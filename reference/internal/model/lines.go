@@ -113,7 +113,7 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 		return nil, deny(rules.Instances, Cause{x.mainEnd, rules.Instances})
 	}
 	switch stop := r.p.Containers[i].Stop; {
-	case l.Mark.Kind == trace.Begin && x.mainBegin != 0 && !r.ev.LogGap:
+	case l.Mark.Kind == trace.Begin && x.mainBegin != 0 && !r.excused(rules.OneBegin, i, n, 0):
 		return nil, deny(rules.Instances, Cause{x.mainBegin, rules.Instances})
 	case l.Mark.Kind != trace.Signal:
 		return r.same(s), nil

@@ -14,7 +14,7 @@ import (
 // happened long before line n of container i was written. Nothing of the kind
 // is asked of a kubelet that was stopped meanwhile, or where lines are missing.
 func (r *Reading) overdue(s *State, i, n int) *Denial {
-	if !r.punctual() {
+	if r.ev.Ample {
 		return nil
 	}
 	if s.ending.known() {
@@ -23,19 +23,14 @@ func (r *Reading) overdue(s *State, i, n int) *Denial {
 	return r.probeOverdue(s, i, n)
 }
 
-// punctual reports whether the kubelet ran all the time and nothing is missing.
-func (r *Reading) punctual() bool {
-	return !r.ev.LogGap && len(r.ev.Restarts) == 0 && !r.ev.Ample && !r.logOnly
-}
-
-// readinessStopped: the readiness probe goes on while the Pod is terminated. It does
+// readinessOverdue: the readiness probe goes on while the Pod is terminated. It does
 // not in one that an init container has failed for good: that has its last phase
 // before anything is stopped (pkg/kubelet/kubelet_pods.go, getPhase), with which the
 // probes end (pkg/kubelet/prober/worker.go, doProbe).
 func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	p, x := &r.p.Containers[i].Readiness, r.seenOf(s, i)
 	since := max(x.readinessLast, r.stopBegun(x))
-	if !p.Declared || r.ev.Containers[i].Unlogged || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.forced() || r.failedInit(s) >= 0 {
+	if !p.Declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.failedInit(s) >= 0 || r.excused(rules.ReadinessDuringStop, i, n, 0) {
 		return nil
 	}
 	wait := r.between(since, n)
@@ -49,10 +44,10 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	return nil
 }
 
-// turnMissed: the TERM of a sidecar follows as soon as everything that it waits
+// sidecarOverdue: the TERM of a sidecar follows as soon as everything that it waits
 // for has stopped.
 func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
-	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byEnding || x.term != 0 || !r.punctual() {
+	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byEnding || x.term != 0 || r.ev.Ample || r.excused(rules.SidecarsTurn, i, n, 0) {
 		return nil
 	}
 	var since record.Place
@@ -131,10 +126,10 @@ func (r *Reading) stoppedBySync(s *State, j, n int) time.Duration {
 	return max(time.Duration(grace)*time.Second, minimumGrace) + minimumGrace
 }
 
-// notProbed: a container that was restarted is probed like its instance before.
+// probeOverdue: a container that was restarted is probed like its instance before.
 func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	spec, c, x := &r.p.Containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.phase.isFirst() || x.probed != 0 || x.first == 0 || c.kill != alive || r.unlogged(i, n) {
+	if c.run == 0 || c.phase.isFirst() || x.probed != 0 || x.first == 0 || c.kill != alive || r.excused(rules.ProbedAfterRestart, i, n, 0) {
 		return nil
 	}
 	var due time.Duration
@@ -176,7 +171,7 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 		until = min(until, a.Index())
 	}
 	due += spec.SleepStop
-	if wait := r.between(since, until); !r.ev.EndsAnyTime && wait > due+r.patient(prompt)+r.slack(n) {
+	if wait := r.between(since, until); wait > due+r.patient(prompt)+r.slack(n) {
 		return because(deny(rules.ProbedAgain, Cause{x.first, rules.ProbedAgain}), "container %s was started again %s before and has not been probed", spec.Name, wait)
 	}
 	return nil

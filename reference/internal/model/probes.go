@@ -42,14 +42,14 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 	if r.asksOldInstance(&s, i, n) {
 		return r.same(s), nil
 	}
-	if c := &s.c[i]; c.kill == byHook && !r.cutOff(c.killed.Obs, n) {
+	if c := &s.c[i]; c.kill == byHook && !r.excused(rules.NoProbeAfterHookFailed, i, n, c.killed.Obs) {
 		// It is stopped within the sync that started it.
 		return nil, deny(rules.AfterSync, Cause{c.killed.Obs, rules.AfterSync})
 	}
-	if l.Actor != trace.StartupProbe && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && x.started == 0 && !r.ev.LogGap {
+	if l.Actor != trace.StartupProbe && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && x.started == 0 && !r.excused(rules.GateClosed, i, n, 0) {
 		return nil, because(deny(rules.StartupGates), "no startup probe of this instance has succeeded by then")
 	}
-	if l.Actor == trace.StartupProbe && x.passed != 0 && r.k.StartupProbeStops() && !r.cutOff(x.passed, n) {
+	if l.Actor == trace.StartupProbe && x.passed != 0 && !r.excused(rules.NoStartupProbeAgain, i, n, x.passed) {
 		return nil, deny(rules.StartupStops, Cause{x.started, rules.StartupStops}, Cause{x.passed, rules.StartupGates})
 	}
 	if d := r.beforeInitialDelay(i, n); d != nil {
@@ -167,7 +167,7 @@ func (r *Reading) youngAtRestart(x *seen, n int) bool {
 // observation n: each that could stop it fails in the log, and has not done so failureThreshold
 // times in a row. A log alone does not tell which probes ran out of time.
 func (r *Reading) tooFewFailures(i int, x *seen, n int) *Denial {
-	if r.logOnly && !r.ev.Complete || r.ev.LogGap || r.ev.EventGap || r.ev.Containers[i].Changed != 0 || r.unlogged(i, n) || r.eventsBehind(n) {
+	if r.excused(rules.FailuresBeforeKill, i, n, 0) {
 		return nil
 	}
 	spec := &r.p.Containers[i]

@@ -51,10 +51,7 @@ func (r *Reading) beforeBackoff(i int, x *seen, n int) bool {
 			return false // one that nobody answers, or that is cut off, leaves no line
 		}
 	}
-	if r.kubeletRestarted(n) {
-		return false // what it knew of earlier exits is lost
-	}
-	if !r.ob(n).IsLog || r.ev.Containers[i].ProbeFailed || r.ev.Containers[i].Changed != 0 || r.ev.NewSandbox || len(r.p.Gates) > 0 && r.p.Gates[rules.GateRestartAll] != "" || x.last == 0 || x.failing != 0 {
+	if !r.ob(n).IsLog || r.ev.Containers[i].ProbeFailed || x.last == 0 || x.failing != 0 || r.excused(rules.BackoffHolds, i, n, 0) {
 		return false
 	}
 	runs := r.h[i].runs
@@ -151,7 +148,7 @@ func (r *Reading) restart(s State, i int, run int32, n int) ([]State, *Denial) {
 		}
 		if before != nil {
 			t := again(*before, by)
-			if r.p.Containers[i].PostStart && r.ev.Marks(i, trace.PostStart) && !r.ev.LogGap && !r.cutOff(0, n) {
+			if r.p.Containers[i].PostStart && r.ev.Marks(i, trace.PostStart) && !r.excused(rules.HookWithoutEnd, i, n, 0) {
 				t.c[i].gone = by // its hook has logged no end, so it died with it
 			}
 			next = append(next, t)

@@ -38,7 +38,7 @@ func (r *Reading) objectFits(pod *corev1.Pod, n int) *Denial {
 func (r *Reading) containerFits(spec *podspec.Container, cs *corev1.ContainerStatus, n int) *Denial {
 	runs := cs.State.Running != nil
 	if spec.Role == podspec.InitContainer {
-		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited && !r.mayBeginAgain() {
+		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited && !r.excused(rules.InitReady, -1, n, 0) {
 			return because(deny(rules.Ready), "status of init container %s says ready while it is %s", cs.Name, record.StateWord(cs))
 		}
 		return nil
@@ -257,7 +257,7 @@ func (r *Reading) conditionsFit(pod *corev1.Pod, v view) *Denial {
 				return because(deny(rules.Conditions), "condition Ready is True, and readiness gate %s has no condition", gate)
 			}
 		case corev1.PodInitialized:
-			if pod.Status.Reason != "" || r.mayBeginAgain() {
+			if pod.Status.Reason != "" || r.excused(rules.NotInitializedAgain, -1, r.n, 0) {
 				break // who ended the Pod wrote it, or it is of an earlier round
 			}
 			// Where the gate is on, a Pod that was initialized once stays so.
@@ -265,7 +265,7 @@ func (r *Reading) conditionsFit(pod *corev1.Pod, v view) *Denial {
 			done = done || r.k.Enabled(rules.GateRestartAll) && (r.initialized || r.hadInitialized(pod))
 			done = done || r.startedBefore(pod)
 			// A new kubelet takes back first that a sidecar has started.
-			if is && !done && pod.Status.Phase != corev1.PodSucceeded && !r.kubeletRestarted(r.n) {
+			if is && !done && pod.Status.Phase != corev1.PodSucceeded && !r.excused(rules.InitializedNotYet, -1, r.n, 0) {
 				return because(deny(rules.Conditions), "condition Initialized is True while an init container or sidecar is not through")
 			}
 			// The success of a startup probe is published at once, what follows
@@ -323,9 +323,9 @@ func (r *Reading) sandboxFits(pod *corev1.Pod, c *corev1.PodCondition, v view) *
 		if c != nil {
 			return because(deny(rules.Sandbox), "condition PodReadyToStartContainers is there; a kubelet %s has the gate off", r.k)
 		}
-	case is && !r.k.SandboxConditionEarly() && v.shown == 0 && !r.kubeletRestarted(r.n) && !slices.ContainsFunc(r.ev.Containers, func(c record.ContainerEvidence) bool { return c.StartFailed }):
+	case is && !r.k.SandboxConditionEarly() && v.shown == 0 && !r.excused(rules.SandboxBeforeContainers, -1, r.n, 0):
 		return because(deny(rules.Sandbox), "condition PodReadyToStartContainers is True before a container is shown; before 1.36 both come from the same sync")
-	case !is && v.running > 0 && pod.DeletionTimestamp == nil && !r.ev.NewSandbox && v.stopped < r.p.Regulars:
+	case !is && v.running > 0 && pod.DeletionTimestamp == nil && !r.excused(rules.SandboxWhileRunning, -1, r.n, 0) && v.stopped < r.p.Regulars:
 		return because(deny(rules.Sandbox), "condition PodReadyToStartContainers is not True while a container is shown as running")
 	}
 	return nil
@@ -364,7 +364,7 @@ func (r *Reading) wentBack(i int, cs *corev1.ContainerStatus) *Denial {
 // readyFits says why a container cannot be ready.
 func (r *Reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *Denial {
 	spec := &r.p.Containers[i]
-	if !spec.Readiness.Declared || spec.Role == podspec.InitContainer || !r.ev.Writes(i, trace.ReadinessProbe) || r.ev.LogGap {
+	if !spec.Readiness.Declared || spec.Role == podspec.InitContainer || !r.ev.Writes(i, trace.ReadinessProbe) {
 		return nil
 	}
 	x := r.h[i].at(cs.RestartCount)
@@ -375,7 +375,7 @@ func (r *Reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *Denial {
 			row++ // one may have died with its container, and left no line
 		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1
-		if !loses || row >= spec.Readiness.Failures || spec.Readiness.Network || r.unlogged(i, n) || r.ev.EventGap || r.eventsBehind(n) || r.ev.Containers[i].Changed != 0 || len(r.ev.Restarts) > 0 {
+		if !loses || row >= spec.Readiness.Failures || spec.Readiness.Network || r.excused(rules.UnreadyNeedsFailures, i, n, 0) {
 			return nil
 		}
 		if x.readyLast != 0 && r.ob(n).Entry.At.Sub(r.writtenAt(x.readyLast)) < overtaken {
@@ -384,6 +384,7 @@ func (r *Reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *Denial {
 		return because(deny(rules.SuccessThreshold, Cause{x.readinessLast, rules.SuccessThreshold}), "status of container %s says ready no more after %d failures in a row; failureThreshold is %d", cs.Name, row, spec.Readiness.Failures)
 	}
 	switch {
+	case r.excused(rules.ReadyNeedsSuccess, i, n, 0):
 	case x.ready == 0:
 		return because(deny(rules.ReadyAfterProbe), "status of container %s says ready, and no readiness probe of this instance has succeeded by then", cs.Name)
 	case r.h[i].shownReady != cs.RestartCount+1 && r.h[i].best < spec.Readiness.Success:
@@ -409,7 +410,7 @@ const outlives = 10*time.Second + 2*time.Second
 // as ready, in a Pod that was, until its readiness probe fails.
 func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Denial {
 	h, spec, run := &r.h[i], &r.p.Containers[i], cs.RestartCount
-	if cs.State.Running == nil || spec.Role == podspec.InitContainer || !r.k.Remembers() || r.ev.LogGap || r.ev.EventGap {
+	if cs.State.Running == nil || spec.Role == podspec.InitContainer || r.excused(rules.KeptByNewKubelet, i, n, 0) {
 		return nil
 	}
 	var restart record.Place
@@ -450,13 +451,10 @@ func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Den
 // wholeSync checks that the regular containers, which one sync starts, are
 // shown together.
 func (r *Reading) wholeSync(pod *corev1.Pod, n int) *Denial {
-	if r.mayBeginAgain() || r.kubeletRestarted(n) {
-		return nil
-	}
 	list := pod.Status.ContainerStatuses
 	shown := slices.IndexFunc(list, func(cs corev1.ContainerStatus) bool { return record.ShownOf(&cs).Started() })
 	for k := range list {
-		if cs := &list[k]; shown >= 0 && !record.ShownOf(cs).Started() && !r.ev.Containers[r.p.Index[cs.Name]].StartFailed {
+		if cs := &list[k]; shown >= 0 && !record.ShownOf(cs).Started() && !r.excused(rules.StartsShownTogether, r.p.Index[cs.Name], n, 0) {
 			return because(deny(rules.WholeSync), "container %s is shown and container %s, started by the same sync, is still waiting", list[shown].Name, cs.Name)
 		}
 	}
@@ -466,7 +464,7 @@ func (r *Reading) wholeSync(pod *corev1.Pod, n int) *Denial {
 // together checks that containers which are stopped with their Pod are shown as
 // terminated together.
 func (r *Reading) together(s State, pod *corev1.Pod, n int) *Denial {
-	if r.kubeletRestarted(n) || r.mayBeginAgain() {
+	if r.excused(rules.EndsShownTogether, -1, n, 0) {
 		return nil
 	}
 	var stopped, runs string

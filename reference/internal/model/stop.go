@@ -14,7 +14,7 @@ import (
 func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 	spec := &r.p.Containers[i]
 	d := spec.SleepStop
-	if d == 0 || !r.k.Enabled(rules.GateSleepHooks) || r.ev.Ample || r.kubeletRestarted(n) {
+	if d == 0 || !r.k.Enabled(rules.GateSleepHooks) || r.ev.Ample || r.excused(rules.SleepingPreStop, i, n, 0) {
 		return false
 	}
 	if s.c[i].kill == byProbe && (spec.Liveness.Network || spec.Startup.Network) {
@@ -107,9 +107,9 @@ func (r *Reading) stopFor(s State, i, n int, w killing) ([]State, *Denial) {
 		}
 		for _, t := range states {
 			r.otherHooksHaveReturned(&t, i, n, rules.KillAfterSync, since)
-			if !r.k.KillsInParallel() && !told {
+			if r.k.Holds(rules.KillsSerial) && !told {
 				for j := range t.c {
-					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() && !r.cutOff(c.killed.Obs, n) {
+					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() && !r.excused(rules.KillAwaited, j, n, c.killed.Obs) {
 						c.gone = at(n, rules.KillsSerial)
 					}
 				}

@@ -50,7 +50,7 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 // caller's own.
 func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 	c, x := &s.c[i], r.seenOf(&s, i)
-	if x.preStopBegin != 0 && x.preStopEnd == 0 && !r.ev.LogGap && r.graceLeft(&s, i, n) {
+	if x.preStopBegin != 0 && x.preStopEnd == 0 && !r.excused(rules.RunningPreStop, i, n, 0) && r.graceLeft(&s, i, n) {
 		return s, because(deny(rules.PreStopFirst, Cause{x.preStopBegin, rules.PreStopFirst}), "the preStop hook of container %s has begun and not ended, and its grace period is not over", r.p.Containers[i].Name)
 	}
 	if r.preStopSleeps(&s, i, n) {
@@ -104,7 +104,7 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 
 func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
 	x := r.seenOf(&s, i)
-	if x.term != 0 && !r.cutOff(x.term, n) && r.graceLeft(&s, i, x.term.Index()) {
+	if x.term != 0 && !r.excused(rules.PreStopBeforeTERM, i, n, x.term) && r.graceLeft(&s, i, x.term.Index()) {
 		return nil, deny(rules.PreStopFirst, Cause{x.term, rules.PreStopFirst})
 	}
 	next, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox)

@@ -22,7 +22,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 		return nil, because(deny(rules.Phase, Cause{r.shownAt, rules.Phase}), "status.phase is %s behind %s, which is final", st.Phase, r.phase)
 	}
 	if len(st.ContainerStatuses) == 0 {
-		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown.Run >= 0 }) && !r.mayBeginAgain() {
+		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown.Run >= 0 }) && !r.excused(rules.StateForward, -1, n, 0) {
 			return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status.containerStatuses has gone")
 		}
 		if p := st.Phase; p != corev1.PodPending && p != "" && st.Reason == "" {
@@ -74,7 +74,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 // onContainer takes the shown state of container i.
 func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
 	shown, run, c := record.ShownOf(cs), cs.RestartCount, &s.c[i]
-	if shown.Before(r.h[i].shown) && !r.mayBeginAgain() {
+	if shown.Before(r.h[i].shown) && !r.excused(rules.StateForward, i, n, 0) {
 		return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status of container %s goes back to %s", cs.Name, record.StateWord(cs))
 	}
 	if d := r.wentBack(i, cs); d != nil {
@@ -158,7 +158,7 @@ func (r *Reading) ended(s *State, i int, cs *corev1.ContainerStatus, n int) {
 	if r.p.Containers[i].Role == podspec.InitContainer && end != nil && end.ExitCode == 0 && !c.done.known() {
 		c.done = at(n, rules.InitOnce)
 	}
-	if c.kill != byEnding || r.kubeletRestarted(n) {
+	if c.kill != byEnding || r.excused(rules.EndsShownTogether, i, n, 0) {
 		return // a kubelet that begins anew shows what it finds
 	}
 	for j := range s.c {
@@ -170,7 +170,7 @@ func (r *Reading) ended(s *State, i int, cs *corev1.ContainerStatus, n int) {
 
 // onDeleted takes the removal of the object, where n is one.
 func (r *Reading) onDeleted(states []State, n int) []State {
-	if r.ob(n).Entry.Type != trace.Deleted || r.forced() {
+	if r.ob(n).Entry.Type != trace.Deleted || r.excused(rules.ObjectAfterStop, -1, n, 0) {
 		return states
 	}
 	for a := range states {

@@ -58,7 +58,7 @@ func (r *Reading) otherKillsHaveEnded(s *State, i, n int, rule string) {
 // isStopping reports whether a sync is stopping container j, another one than i.
 func (r *Reading) isStopping(s *State, i, j, n int) bool {
 	c := &s.c[j]
-	return j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.cutOff(c.killed.Obs, n)
+	return j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.excused(rules.KillAwaited, j, n, c.killed.Obs)
 }
 
 // killHasEnded forces that the sync which was stopping the instance has stopped it.

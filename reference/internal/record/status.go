@@ -45,7 +45,7 @@ func (s Shown) Before(t Shown) bool {
 }
 
 // Started reports whether the container was ever started, as far as that shows.
-func (s Shown) Started() bool { return s.Run > 0 || s.State != Waiting }
+func (s Shown) Started() bool { return s.Run > 0 || s.Run == 0 && s.State != Waiting }
 
 // IsEnd reports whether a shown end is that of an instance. The kubelet makes one up
 // for a container that RestartAllContainers has removed

@@ -1,0 +1,125 @@
+package rules
+
+// Fault is something that befalls a Pod, its node or the recording of it, and that takes
+// the ground from under a rule. What befell is read from the whole trace once.
+type Fault uint8
+
+// The faults. Nothing else suspends a rule.
+const (
+	_ Fault = iota
+	// KubeletRestart: the kubelet was stopped or restarted, alone or with its node.
+	KubeletRestart
+	// NewSandbox: the sandbox of the Pod was replaced.
+	NewSandbox
+	// BegunAnew: all containers may have been started anew, in a new sandbox or because
+	// a container asked for the restart of all.
+	BegunAnew
+	// FailedStart: the container could not be created or started at least once.
+	FailedStart
+	// Redefined: the definition of the container was changed.
+	Redefined
+	// ForcedDeletion: the Pod may have been removed from the API without waiting for
+	// its node.
+	ForcedDeletion
+	// EndedByOthers: somebody ended the Pod (an eviction, a deadline), and nothing says when.
+	EndedByOthers
+	// LogGap: lines may be missing.
+	LogGap
+	// EventGap: Events may be missing.
+	EventGap
+	// LostEvents: the newest Events may not have arrived, as the kubelet sends them one
+	// after the other.
+	LostEvents
+	// SilentFailure: a probe of the container may have failed without a line, as one does
+	// that runs out of time before its process has written anything; a log alone does not
+	// tell.
+	SilentFailure
+	// LogAlone: nothing but the log was recorded.
+	LogAlone
+	// StoodStill: the node may have stood still for any time.
+	StoodStill
+)
+
+// String says what befell, as the rest of a sentence that begins with "unless".
+func (f Fault) String() string {
+	switch f {
+	case KubeletRestart:
+		return "the kubelet was restarted"
+	case NewSandbox:
+		return "the sandbox was replaced"
+	case BegunAnew:
+		return "all containers were started anew"
+	case FailedStart:
+		return "a start of the container failed"
+	case Redefined:
+		return "its definition was changed"
+	case ForcedDeletion:
+		return "the deletion was forced"
+	case EndedByOthers:
+		return "somebody else ended the Pod"
+	case LogGap:
+		return "lines may be missing"
+	case EventGap:
+		return "Events may be missing"
+	case LostEvents:
+		return "the newest Events may be missing"
+	case SilentFailure:
+		return "a probe may have failed without a line"
+	case LogAlone:
+		return "only the log is known"
+	case StoodStill:
+		return "the node stood still"
+	}
+	return "no fault"
+}
+
+// When says which faults of a kind count, against the observation that is judged.
+type When uint8
+
+const (
+	// Ever: one anywhere in the trace.
+	Ever When = iota
+	// Before: one by the time of the observation.
+	Before
+	// Since: one between the observation that the rule counts from and this one.
+	Since
+)
+
+// String says when, as it follows the words of a fault.
+func (w When) String() string {
+	switch w {
+	case Before:
+		return "before"
+	case Since:
+		return "in between"
+	}
+	return ""
+}
+
+// Suspension is a fault that suspends a clause, and when it has to have befallen.
+type Suspension struct {
+	Fault Fault
+	When  When
+}
+
+// String says what suspends it, as the rest of a sentence that begins with "unless".
+func (s Suspension) String() string {
+	if w := s.When.String(); w != "" {
+		return s.Fault.String() + " " + w
+	}
+	return s.Fault.String()
+}
+
+func ever(faults ...Fault) []Suspension { return suspensions(Ever, faults) }
+
+func before(faults ...Fault) []Suspension { return suspensions(Before, faults) }
+
+func since(faults ...Fault) []Suspension { return suspensions(Since, faults) }
+
+func suspensions(when When, faults []Fault) []Suspension {
+	var all []Suspension
+	for _, f := range faults {
+		all = append(all, Suspension{f, when})
+	}
+	return all
+}

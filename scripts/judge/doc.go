@@ -4,12 +4,12 @@
 //	judge -kubernetes v1.37.2 -pod pod.yaml -log message
 //
 // A trace names its kubelet and, if it is of a bundled case, its case; the
-// flags override both. The Pod comes from -pod, else from the first Pod object in
-// the trace, which is what the API server admitted, else from the case that -case
-// names. Only a case has witnesses, so only with a case a pass proves that what the
-// case is about did happen. Where its Pod is not the one in the trace, because
-// somebody else added something to that or the case has changed since, a line on
-// standard error says in what.
+// flags override both. The Pod is the first Pod object in the trace, which is what
+// the API server admitted; where a trace holds none, it comes from -pod, or from the
+// case that -case names. Only a case has witnesses, so only with a case a pass proves that what the
+// case is about did happen. Where a manifest or a case has another Pod than
+// the trace, because somebody else added something or the case has changed since, a
+// line on standard error says in what.
 //
 // With a log alone nothing is known of deletion, which may have happened at
 // any time.

@@ -106,7 +106,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if len(in.changes) > 0 {
 		note := fmt.Sprintf("the Pod in the trace is not that of case %s: %s, or the case has changed since", in.of, in.changes)
-		fmt.Fprintf(stderr, "judge: %s; the Pod in the trace is judged, and only the witnesses are those of the case\n", note)
+		judged := "the Pod in the trace is judged, and only the witnesses are those of the case"
+		if o.pod != "" {
+			note = fmt.Sprintf("the Pod in the trace is not that of %s: %s", o.pod, in.changes)
+			judged = "the Pod in the trace is judged, as the one that the API server admitted"
+		}
+		fmt.Fprintf(stderr, "judge: %s; %s\n", note, judged)
 		if v.Outcome == reference.Inconclusive && v.Reason != "" {
 			v.Reason += "; " + note
 		}
@@ -125,7 +130,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.SetOutput(io.Discard) // an unknown flag gets one line, not the whole usage
 	fs.StringVar(&o.kubernetes, "kubernetes", "", "`version` of the kubelet that ran the Pod; a trace names its own")
 	fs.StringVar(&o.gates, "feature-gates", "", "feature `gates` of the kubelet that differ from its defaults (SidecarContainers=true,...)")
-	fs.StringVar(&o.pod, "pod", "", "manifest of the Pod, a `file`")
+	fs.StringVar(&o.pod, "pod", "", "manifest of the Pod, a `file`; a trace that holds the Pod is judged by that one")
 	fs.StringVar(&o.log, "log", "", "shared log to judge, a `file`; - is standard input")
 	fs.StringVar(&o.trace, "trace", "", "trace to judge, a `file`; - is standard input")
 	fs.StringVar(&o.caseID, "case", "", "take the witnesses from the bundled `case` (hooks/poststart-blocks), and the Pod where a trace holds none")
@@ -253,13 +258,10 @@ func (in *input) fromTrace(o options) error {
 			return fmt.Errorf("-feature-gates: %w", err)
 		}
 	}
-	if o.pod != "" {
-		return nil
-	}
-	// The Pod that was admitted is the one to judge by. The case may have another; it
-	// has what no trace holds.
+	// The Pod that was admitted is the one to judge by. The manifest or the case may have
+	// another; the case has what no trace holds.
 	admitted := in.trace.Admitted()
-	if o.caseID == "" {
+	if o.caseID == "" && o.pod == "" {
 		// A trace may be of a case that is no more.
 		if err := in.fromCase(h.Case); err != nil && !errors.Is(err, errNoCase) {
 			return err
@@ -270,7 +272,7 @@ func (in *input) fromTrace(o options) error {
 		in.changes, in.pod = admission.Compare(in.pod, admitted), nil
 	case admitted == nil && in.pod == nil:
 		return fmt.Errorf("%s holds no Pod object and names no bundled case: give the manifest with -pod", o.trace)
-	case admitted == nil && o.caseID == "":
+	case admitted == nil && o.caseID == "" && o.pod == "":
 		in.pod = nil // what the case is now may not be what was run
 	}
 	return nil

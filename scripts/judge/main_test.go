@@ -212,17 +212,21 @@ func TestTrace(t *testing.T) {
 		status, out, errs = call(t, "", "-trace", save(t, header, append([]trace.Entry{did, first}, lines(ordered...)...)...))
 		assert.Equal(t, status, exitUsage, out+errs)
 		assert.Check(t, is.Contains(out, "declares no post start hook"))
-		// The flag wins.
+		// What the API server admitted is what ran, whatever a manifest says.
 		status, out, errs = call(t, "", "-pod", pod, "-trace", save(t, header, append([]trace.Entry{did, first}, lines(ordered...)...)...))
-		assert.Equal(t, status, exitPass, out+errs)
+		assert.Equal(t, status, exitUsage, out+errs)
+		assert.Check(t, is.Contains(out, "declares no post start hook"))
+		assert.Check(t, is.Contains(errs, "the Pod in the trace is not that of "+pod))
 	})
 	t.Run("has a container that somebody added to its case", func(t *testing.T) {
 		more := object.DeepCopy()
 		more.Spec.Containers = append([]corev1.Container{{Name: "agent"}}, more.Spec.Containers...)
 		injected := append([]trace.Entry{did, {Type: trace.Added, Pod: more}}, lines(ordered...)...)
-		status, out, errs := call(t, "", "-trace", save(t, header, injected...))
-		assert.Equal(t, status, exitPass, out+errs)
-		assert.Check(t, is.Contains(errs, "admission added: containers[agent]"))
+		for _, args := range [][]string{{}, {"-pod", pod}} {
+			status, out, errs := call(t, "", append(args, "-trace", save(t, header, injected...))...)
+			assert.Equal(t, status, exitPass, out+errs)
+			assert.Check(t, is.Contains(errs, "admission added: containers[agent]"))
+		}
 	})
 	t.Run("was recorded where a container is put into every Pod", func(t *testing.T) {
 		for _, name := range []string{"sidecar", "first", "last"} {

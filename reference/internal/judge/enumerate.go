@@ -24,7 +24,7 @@ func (j Judge) Enumerate() iter.Seq[[]string] {
 			all[i] = e.observation(i, i)
 		}
 		ev := record.Gather(j.Pod, all, true)
-		ev.Ample = true
+		ev.GraceNeverEnds = true
 		e.from(j.reader(nil, ev, unbounded()), nil)
 	}
 }

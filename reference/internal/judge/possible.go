@@ -122,7 +122,7 @@ func RuleBetween(k rules.Kubelet, p *podspec.Pod, first, second Possible) string
 		obs = append(obs, o)
 	}
 	ev := record.Gather(p, obs, true)
-	ev.Ample = true
+	ev.GraceNeverEnds = true
 	r := Judge{Kubelet: k, Pod: p, LogOnly: true}.reader(record.Recorded(obs), ev, unbounded())
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {

@@ -49,7 +49,7 @@ func (j Judge) reader(src record.Source, ev record.Evidence, b budget) *reader {
 // many ways to read, which has no denial.
 func (j Judge) read(obs []record.Observation, b budget) (r *reader, n int, d *model.Denial) {
 	ev := record.Gather(j.Pod, obs, j.LogOnly)
-	ev.Untimed, ev.Complete = j.untimed, j.Complete
+	ev.NodeStoodStill, ev.LogComplete = j.untimed, j.Complete
 	r = j.reader(record.Recorded(obs), ev, b)
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {

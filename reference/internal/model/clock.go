@@ -26,10 +26,10 @@ const (
 // that wait for its two cores, starts of 18 s and gaps of 14 s between the probes of
 // each second were recorded.
 func (r *Reading) patient(d time.Duration) time.Duration {
-	if r.ev.Untimed {
+	if r.ev.NodeStoodStill {
 		return forever
 	}
-	return max(d, 2*r.ev.Slowest)
+	return max(d, 2*r.ev.SlowestStart)
 }
 
 // forever is longer than any Pod lives, and can be added to.

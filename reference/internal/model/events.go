@@ -20,7 +20,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 		return []State{s}, nil
 	}
 	c, spec := &s.c[i], &r.p.Containers[i]
-	once := r.ev.Containers[i].Runs == 0 && !s.anew
+	once := r.ev.Containers[i].NewestRun == 0 && !s.anew
 	switch e.Reason {
 	case "Pulling":
 		return r.onStartEvent(s, i, n, pulling)
@@ -38,7 +38,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 			}
 			next, d := r.stop(s, i, n, byEnding, bySandbox)
 			for _, t := range next {
-				if t.c[i].run != r.ev.Containers[i].Runs {
+				if t.c[i].run != r.ev.Containers[i].NewestRun {
 					// It speaks of an instance that has shown no line yet.
 					t.c[i].kill, t.c[i].killed = c.kill, c.killed
 				}
@@ -60,7 +60,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 			return nil, because(deny(rules.HookFailure), "container %s declares no postStart hook", spec.Name)
 		}
 		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i, n) && !r.mayBeReplaced(&s, i, n) {
-			return nil, deny(rules.HookFailure, Cause{x.hookEnd, rules.HookFailure}, Cause{r.ev.Containers[i].Alive, rules.HookFailure})
+			return nil, deny(rules.HookFailure, Cause{x.hookEnd, rules.HookFailure}, Cause{r.ev.Containers[i].LastAlive, rules.HookFailure})
 		}
 	case "FailedPreStopHook":
 		if !spec.PreStop {
@@ -87,7 +87,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 // order in which they were recorded, so they are ordered among themselves.
 func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 	c, h := &s.c[i], &r.h[i]
-	first := r.ev.Containers[i].Runs == 0 && r.ev.Containers[i].Starts <= 1 && !r.excused(rules.FirstStartsInOrder, i, n, 0)
+	first := r.ev.Containers[i].NewestRun == 0 && r.ev.Containers[i].StartsPerEvent <= 1 && !r.excused(rules.FirstStartsInOrder, i, n, 0)
 	spec := &r.p.Containers[i]
 	again := spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0
 	// One whose hook has failed is started once more, and its other Events may be lost.
@@ -102,7 +102,7 @@ func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 	}
 	if first && r.p.IsRegular(i) {
 		for j := i + 1; j < r.p.Inits+r.p.Regulars; j++ {
-			if r.h[j].stage != unheard && r.ev.Containers[j].Runs == 0 && !r.excused(rules.FirstStartsInOrder, j, n, 0) {
+			if r.h[j].stage != unheard && r.ev.Containers[j].NewestRun == 0 && !r.excused(rules.FirstStartsInOrder, j, n, 0) {
 				return nil, deny(rules.ListedOrder, Cause{r.h[j].stageAt, rules.ListedOrder})
 			}
 		}

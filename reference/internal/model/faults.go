@@ -59,7 +59,7 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 	case rules.ForcedDeletion:
 		return r.forced()
 	case rules.EndedByOthers:
-		return r.ev.EndsAnyTime
+		return r.ev.EndTimeUnknown
 	case rules.LogGap:
 		return r.ev.LogGap
 	case rules.EventGap:
@@ -68,13 +68,13 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 		return r.eventsBehind(n)
 	case rules.SilentFailure:
 		if s.When == rules.Ever {
-			return r.ev.Containers[c].Unlogged
+			return r.ev.Containers[c].SilentFailure
 		}
-		return r.unlogged(c, n) || r.logOnly && !r.ev.Complete
+		return r.unlogged(c, n) || r.logOnly && !r.ev.LogComplete
 	case rules.LogAlone:
 		return r.logOnly
 	case rules.StoodStill:
-		return r.ev.Untimed
+		return r.ev.NodeStoodStill
 	}
 	panic("no such fault")
 }
@@ -119,24 +119,24 @@ func (r *Reading) redefined(i, n int) bool {
 // unlogged reports whether a probe of container i may have failed by observation n more
 // often than lines tell.
 func (r *Reading) unlogged(i, n int) bool {
-	return r.ev.Containers[i].Unlogged || r.ev.Crowded && !r.ob(n).At().Before(r.ev.HeardUntil)
+	return r.ev.Containers[i].SilentFailure || r.ev.MayDropEvents && !r.ob(n).At().Before(r.ev.EventsWholeUntil)
 }
 
 // eventsBehind reports whether the Events may end before they come to observation n.
 func (r *Reading) eventsBehind(n int) bool {
-	return !r.ev.ToldUntil.IsZero() && r.ev.ToldUntil.Before(r.ob(n).Entry.At)
+	return !r.ev.NewestEvent.IsZero() && r.ev.NewestEvent.Before(r.ob(n).Entry.At)
 }
 
 // endAsked reports whether by observation n anything but its containers may have
 // ended the Pod. Where nothing is started again, a lost sandbox does.
 func (r *Reading) endAsked(n int) bool {
-	return r.ev.EndsAnyTime || r.lostBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
+	return r.ev.EndTimeUnknown || r.lostBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
 }
 
 // eventsMissing reports whether there may have been Events by observation n that the trace does
 // not hold.
 func (r *Reading) eventsMissing(n int) bool {
-	return r.logOnly || r.ev.EventGap || r.ev.Crowded || len(r.ev.Restarts) > 0 || r.ev.ToldUntil.IsZero() || r.eventsBehind(n)
+	return r.logOnly || r.ev.EventGap || r.ev.MayDropEvents || len(r.ev.Restarts) > 0 || r.ev.NewestEvent.IsZero() || r.eventsBehind(n)
 }
 
 // mayBeginAgain reports whether the containers may have begun anew at all: then

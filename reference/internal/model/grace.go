@@ -28,7 +28,7 @@ func (r *Reading) grace(of record.Place) time.Duration {
 // graceLeft reports whether the grace period within which container i is being
 // stopped had surely not run out when line n was written.
 func (r *Reading) graceLeft(s *State, i, n int) bool {
-	return r.ev.Ample || r.stoppedWithin(s, i, n, math.MaxInt64)
+	return r.ev.GraceNeverEnds || r.stoppedWithin(s, i, n, math.MaxInt64)
 }
 
 // stoppedWithin reports whether line n was surely written before so much time
@@ -36,7 +36,7 @@ func (r *Reading) graceLeft(s *State, i, n int) bool {
 // either. A second is left for the arithmetic in whole seconds (killContainer
 // floors what it subtracts), and for the clock that an act was recorded by.
 func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
-	if r.ev.EndsAnyTime {
+	if r.ev.EndTimeUnknown {
 		return false // it may have been ended with any period
 	}
 	var end time.Time
@@ -67,10 +67,10 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 		if deleted && r.lostForGood() {
 			// Or it was stopped because of its sandbox, before the Pod was deleted and
 			// with the grace period of the Pod; no line says which of the two.
-			if len(r.ev.Sandboxes) == 0 {
+			if len(r.ev.SandboxStops) == 0 {
 				return false
 			}
-			if a := r.ev.Sandboxes[0]; !a.After(n) {
+			if a := r.ev.SandboxStops[0]; !a.After(n) {
 				if e := r.obAt(a).Entry.At.Add(least); e.Before(end) {
 					end = e
 				}
@@ -184,12 +184,12 @@ func (s *begunStop) denial(name, alive string, lasted time.Duration) *Denial {
 func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 	x := r.seenOf(s, i)
 	t := &begunStop{begun: r.stopBegun(x), reason: Cause{Rule: rules.Grace}}
-	if t.begun == 0 || r.ev.Ample || r.excused(rules.GraceEnds, i, n, t.begun) {
+	if t.begun == 0 || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, t.begun) {
 		return nil // or a new kubelet has begun the stop once more, which no log shows
 	}
 	switch s.c[i].kill {
 	case byEnding:
-		if !s.ending.known() || len(r.ev.Ends) == 0 && r.ev.EndsAnyTime {
+		if !s.ending.known() || len(r.ev.Ends) == 0 && r.ev.EndTimeUnknown {
 			return nil // somebody ended it, with any period
 		}
 		t.grace = r.endingGrace(s, i, n)
@@ -259,7 +259,7 @@ func (r *Reading) probeGrace(s *State, i, n int) time.Duration {
 // SyncTerminatingPod). A period of 0 is none (pkg/kubelet/pod_workers.go,
 // calculateEffectiveGracePeriod).
 func (r *Reading) hasOwnGrace(s *State, i, n int) bool {
-	if r.ev.EndsAnyTime || r.forced() || r.lostBefore(r.stopBegun(r.seenOf(s, i))) {
+	if r.ev.EndTimeUnknown || r.forced() || r.lostBefore(r.stopBegun(r.seenOf(s, i))) {
 		return true
 	}
 	last, seen := r.endedByItself(s, i, n, true)
@@ -294,7 +294,7 @@ func (r *Reading) killedTooSoon(s *State, i int, cs *corev1.ContainerStatus, n i
 		if !outlasted && before > x.term {
 			return nil
 		}
-		since = r.obAt(before).Entry.At.Add(r.ev.Ahead)
+		since = r.obAt(before).Entry.At.Add(r.ev.ClockAhead)
 		grace := time.Duration(0)
 		if outlasted {
 			grace = r.grace(before)

@@ -175,7 +175,7 @@ func (r *Reading) hookSince(j int, x *seen) record.Place {
 func (r *Reading) hookDied(s *State, i, n int) bool {
 	c, x := &s.c[i], r.seenOf(s, i)
 	if x.mainEnd == 0 {
-		return !r.ev.Containers[i].Alive.After(n) || r.ev.Containers[i].PreStopFailed && x.preStop == 0
+		return !r.ev.Containers[i].LastAlive.After(n) || r.ev.Containers[i].PreStopFailed && x.preStop == 0
 	}
 	return !c.returned.known() || c.returned.Obs > x.mainEnd
 }

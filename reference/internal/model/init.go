@@ -86,7 +86,7 @@ func (r *Reading) succeeded(j int, run int32) int32 {
 	if r.ev.Writes(j, trace.Main) {
 		return run
 	}
-	for other := run; other <= r.ev.Containers[j].Runs; other++ {
+	for other := run; other <= r.ev.Containers[j].NewestRun; other++ {
 		for _, end := range r.ev.Containers[j].Exits[other] {
 			if end.ExitCode == 0 {
 				return other
@@ -148,8 +148,8 @@ func (r *Reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 // postStart hook failed, as an Event says, whether or not that hook writes to the log.
 func (r *Reading) onlyOneFailed(j int) *Denial {
 	ev := &r.ev.Containers[j]
-	if ev.HookEvent == 0 || ev.Only == 0 || r.excused(rules.SidecarNeverStarted, j, r.n, 0) {
+	if ev.HookFailedEvent == 0 || ev.OnlyInstance == 0 || r.excused(rules.SidecarNeverStarted, j, r.n, 0) {
 		return nil
 	}
-	return because(deny(rules.SidecarHook, Cause{ev.HookEvent, rules.SidecarHook}, Cause{ev.Only, rules.SidecarHook}), "the postStart hook of sidecar %s failed, and it was not started again", r.p.Containers[j].Name)
+	return because(deny(rules.SidecarHook, Cause{ev.HookFailedEvent, rules.SidecarHook}, Cause{ev.OnlyInstance, rules.SidecarHook}), "the postStart hook of sidecar %s failed, and it was not started again", r.p.Containers[j].Name)
 }

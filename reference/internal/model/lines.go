@@ -78,10 +78,10 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 	x := h.newest()
 	run := max(x.run, 0)
 	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
-	if over && run < r.ev.Containers[i].Runs {
-		run = min(max(run, h.over)+1, r.ev.Containers[i].Runs) // what has ended may have written nothing
+	if over && run < r.ev.Containers[i].NewestRun {
+		run = min(max(run, h.over)+1, r.ev.Containers[i].NewestRun) // what has ended may have written nothing
 	}
-	if r.next && run < r.ev.Containers[i].Runs {
+	if r.next && run < r.ev.Containers[i].NewestRun {
 		run++
 	}
 	return run

@@ -146,7 +146,7 @@ func (r *Reading) Record(n int) {
 // MayBeNext reports whether a line may be of the instance after the one to which
 // it was taken to belong.
 func (r *Reading) MayBeNext(o *record.Observation) bool {
-	return o.IsLog && o.Log.Run == trace.NoRun && r.h[o.Container].newest().run >= 0 && r.runOf(o.Container, &o.Log) < r.ev.Containers[o.Container].Runs
+	return o.IsLog && o.Log.Run == trace.NoRun && r.h[o.Container].newest().run >= 0 && r.runOf(o.Container, &o.Log) < r.ev.Containers[o.Container].NewestRun
 }
 
 // Copy is a reading of its own from here on.
@@ -175,10 +175,10 @@ func (r *Reading) Landmarks(do func(obs record.Place)) {
 		do(r.h[i].shownObs)
 	}
 	do(r.shownAt)
-	for _, at := range slices.Concat(r.ev.Ends, r.ev.Restarts, r.ev.Sandboxes) {
+	for _, at := range slices.Concat(r.ev.Ends, r.ev.Restarts, r.ev.SandboxStops) {
 		do(at)
 	}
-	for _, d := range r.ev.Due {
+	for _, d := range r.ev.DueTogether {
 		do(d.Obs)
 	}
 }
@@ -187,11 +187,11 @@ func (r *Reading) Landmarks(do func(obs record.Place)) {
 // writes to the log at all, that a container lived, and that there were Events of that time.
 func (r *Reading) Signs(do func(obs record.Place)) {
 	for c := range r.ev.Containers {
-		for _, at := range slices.Concat(r.ev.Containers[c].Logs[:], []record.Place{r.ev.Containers[c].Alive}) {
+		for _, at := range slices.Concat(r.ev.Containers[c].FirstLines[:], []record.Place{r.ev.Containers[c].LastAlive}) {
 			do(at)
 		}
 	}
-	do(r.ev.ToldAt)
+	do(r.ev.NewestEventObs)
 }
 
 // same reports whether two states are one for all that can still follow. What

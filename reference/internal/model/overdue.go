@@ -14,7 +14,7 @@ import (
 // happened long before line n of container i was written. Nothing of the kind
 // is asked of a kubelet that was stopped meanwhile, or where lines are missing.
 func (r *Reading) overdue(s *State, i, n int) *Denial {
-	if r.ev.Ample {
+	if r.ev.GraceNeverEnds {
 		return nil
 	}
 	if s.ending.known() {
@@ -34,9 +34,9 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 		return nil
 	}
 	wait := r.between(since, n)
-	if r.ev.Crowded {
+	if r.ev.MayDropEvents {
 		// Of what came later, an Event may have been dropped.
-		wait = min(wait, r.ev.HeardUntil.Sub(r.writtenAt(since)))
+		wait = min(wait, r.ev.EventsWholeUntil.Sub(r.writtenAt(since)))
 	}
 	if wait > 3*time.Duration(p.Period)*time.Second+r.patient(prompt)+r.slack(n) {
 		return because(deny(rules.ReadinessGoesOn, Cause{x.readinessLast, rules.ReadinessGoesOn}, Cause{r.stopBegun(x), rules.ReadinessGoesOn}), "container %s is being stopped and has not been probed for readiness for %s; the period is %d s", r.p.Containers[i].Name, wait, p.Period)
@@ -47,7 +47,7 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 // sidecarOverdue: the TERM of a sidecar follows as soon as everything that it waits
 // for has stopped.
 func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
-	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byEnding || x.term != 0 || r.ev.Ample || r.excused(rules.SidecarsTurn, i, n, 0) {
+	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byEnding || x.term != 0 || r.ev.GraceNeverEnds || r.excused(rules.SidecarsTurn, i, n, 0) {
 		return nil
 	}
 	var since record.Place
@@ -92,13 +92,13 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 		}
 		since = max(since, y.mainEnd)
 	}
-	for _, a := range slices.Concat(r.ev.Ends, r.ev.Sandboxes) {
+	for _, a := range slices.Concat(r.ev.Ends, r.ev.SandboxStops) {
 		if a.Index() < n && a > since {
 			return nil // what came last is the act, which has another clock
 		}
 	}
 	// Nor is it known when somebody ended a Pod that did not come to its end by itself.
-	if since == 0 || r.ev.EndsAnyTime && !r.podIsOver(s, i) {
+	if since == 0 || r.ev.EndTimeUnknown && !r.podIsOver(s, i) {
 		return nil
 	}
 	if wait := r.between(since, n); wait > busy+r.patient(patience)+r.slack(n) {

@@ -207,10 +207,10 @@ func (r *Reading) probeFailed(s *State, i int) bool {
 		return false
 	}
 	stopped := slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool { return x.After(r.n) })
-	followed := r.ev.Containers[i].Runs > s.c[i].run || stopped
+	followed := r.ev.Containers[i].NewestRun > s.c[i].run || stopped
 	unanswered := (spec.Liveness.Network || spec.Startup.Network) && followed && r.eventsMissing(r.n)
 	x := r.seenOf(s, i)
-	return unanswered || x.failing != 0 || r.ev.Containers[i].ProbeFailed || r.ev.Containers[i].Runs > s.c[i].run && r.ranOutOfTime(i, x)
+	return unanswered || x.failing != 0 || r.ev.Containers[i].ProbeFailed || r.ev.Containers[i].NewestRun > s.c[i].run && r.ranOutOfTime(i, x)
 }
 
 // ranOutOfTime reports whether a probe of instance x of container i may have failed
@@ -218,7 +218,7 @@ func (r *Reading) probeFailed(s *State, i int) bool {
 // written nothing for as long as that takes. Events would tell of it; a log has none,
 // and shows at most that the container was started again.
 func (r *Reading) ranOutOfTime(i int, x *seen) bool {
-	if !r.logOnly || r.ev.Complete || x.first == 0 {
+	if !r.logOnly || r.ev.LogComplete || x.first == 0 {
 		return false
 	}
 	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {

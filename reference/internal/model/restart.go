@@ -165,7 +165,7 @@ func (r *Reading) restart(s State, i int, run int32, n int) ([]State, *Denial) {
 // kill: the sync that kills it does so, the first time without a back-off.
 func (r *Reading) replacedFirst(s *State, j, i int) bool {
 	c, spec := &s.c[j], &r.p.Containers[j]
-	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.Containers[j].Runs > 0 && r.foreseeable(j) && r.foreseeable(i) &&
+	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.Containers[j].NewestRun > 0 && r.foreseeable(j) && r.foreseeable(i) &&
 		r.p.IsRegular(j) && r.p.IsRegular(i) && spec.Policy == corev1.RestartPolicyAlways && len(spec.Rules) == 0
 }
 
@@ -176,7 +176,7 @@ func (r *Reading) isDueBefore(s *State, j, i, n int) bool {
 	if !r.foreseeable(j) || !r.foreseeable(i) {
 		return false
 	}
-	return j < i && r.p.IsRegular(i) && (r.diedStarting(s, j) || s.c[j].phase == restartedAtOnce) || slices.ContainsFunc(r.ev.Due, func(d record.DuePair) bool {
+	return j < i && r.p.IsRegular(i) && (r.diedStarting(s, j) || s.c[j].phase == restartedAtOnce) || slices.ContainsFunc(r.ev.DueTogether, func(d record.DuePair) bool {
 		return d.First == j && d.Second == i && d.Run == s.c[i].run && d.Obs.Index() < n
 	})
 }
@@ -188,8 +188,8 @@ func (r *Reading) isDueBefore(s *State, j, i, n int) bool {
 func (r *Reading) diedStarting(s *State, j int) bool {
 	c, spec := &s.c[j], &r.p.Containers[j]
 	// Of one that wrote nothing the number may be that of the next one.
-	counted := r.seenOf(s, j).first != 0 || r.ev.Complete
-	return c.dead && c.phase.isFirst() && !c.phase.isLater() && c.run == 0 && r.ev.Containers[j].Runs > 0 && counted &&
+	counted := r.seenOf(s, j).first != 0 || r.ev.LogComplete
+	return c.dead && c.phase.isFirst() && !c.phase.isLater() && c.run == 0 && r.ev.Containers[j].NewestRun > 0 && counted &&
 		r.p.IsRegular(j) && spec.Policy == corev1.RestartPolicyAlways && len(spec.Rules) == 0
 }
 
@@ -235,7 +235,7 @@ func (r *Reading) mayRestart(s *State, i int, run int32, n int) *Denial {
 		return deny(rules.InitOnce, c.done)
 	case spec.Role == podspec.InitContainer && c.run == run-1 && x.mainEnd != 0 && !r.mayExit(i, x, podspec.Failed):
 		return deny(rules.InitOnce, Cause{x.mainEnd, rules.InitOnce})
-	case run > r.ev.Containers[i].Runs:
+	case run > r.ev.Containers[i].NewestRun:
 		return deny(rules.Instances, Cause{max(x.mainEnd, x.last), rules.Instances})
 	case c.run == run-1 && r.beforeBackoff(i, x, n):
 		return because(deny(rules.Backoff, Cause{x.last, rules.Backoff}), "container %s is started again %s after its last line; restart %d comes no sooner than %s behind the exit before it",

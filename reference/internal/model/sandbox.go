@@ -64,7 +64,7 @@ func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 		if len(spec.Rules) == 0 {
 			continue
 		}
-		if r.ev.Containers[i].AskedAll && r.ev.Containers[i].Runs > s.c[i].run {
+		if r.ev.Containers[i].AskedRestartAll && r.ev.Containers[i].NewestRun > s.c[i].run {
 			// One that was started since and wrote nothing may have, as a status
 			// shows that one did.
 			return Cause{x.last, rules.RestartAll}, true
@@ -74,7 +74,7 @@ func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 		}
 		// A main process that logs no end may have exited with any code; one
 		// that died before it could has the code that a status shows, if one can.
-		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.Containers[i].AskedAll || r.ev.Containers[i].UnseenEnd || r.logOnly) || x.mainEnd != 0 && r.mayExit(i, x, spec.RestartsAllFor) {
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.Containers[i].AskedRestartAll || r.ev.Containers[i].EndNotShown || r.logOnly) || x.mainEnd != 0 && r.mayExit(i, x, spec.RestartsAllFor) {
 			return Cause{max(x.mainEnd, x.last), rules.RestartAll}, true
 		}
 	}
@@ -109,5 +109,5 @@ func (r *Reading) lostForGood() bool {
 
 // lostBefore reports whether that may have been so before an observation (index + 1).
 func (r *Reading) lostBefore(obs record.Place) bool {
-	return r.lostForGood() && (len(r.ev.Sandboxes) == 0 || r.ev.Sandboxes[0] <= obs)
+	return r.lostForGood() && (len(r.ev.SandboxStops) == 0 || r.ev.SandboxStops[0] <= obs)
 }

@@ -170,7 +170,7 @@ func (r *Reading) startedAfterSidecar(s *State, n int) bool {
 // mayStartLater reports whether another sync than the first one of this round may
 // start container i: its start failed, or its back-off goes on in a new sandbox.
 func (r *Reading) mayStartLater(s *State, i int) bool {
-	return r.ev.Containers[i].StartFailed || s.anew && r.ev.NewSandbox && r.ev.Containers[i].Runs >= 2
+	return r.ev.Containers[i].StartFailed || s.anew && r.ev.NewSandbox && r.ev.Containers[i].NewestRun >= 2
 }
 
 // withFirstStart has instance run of container i started, the first of this round.

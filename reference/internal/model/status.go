@@ -241,7 +241,7 @@ func (r *Reading) conditionsFit(pod *corev1.Pod, v view) *Denial {
 		is := c.Status == corev1.ConditionTrue
 		switch c.Type {
 		case corev1.ContainersReady:
-			if !is && c.Reason == "PodFailed" && r.ev.EndsAnyTime {
+			if !is && c.Reason == "PodFailed" && r.ev.EndTimeUnknown {
 				break // a deadline or an eviction, which the phase shows once the containers have stopped
 			}
 			if is != (v.ready && !final) {
@@ -371,7 +371,7 @@ func (r *Reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *Denial {
 	if !cs.Ready {
 		// What was shown as ready stays so until the probe has failed often enough.
 		row, started := x.failures[record.RowOf(trace.ReadinessProbe)], cs.Started != nil && *cs.Started
-		if r.ev.Containers[i].Runs > cs.RestartCount || r.ev.EndsAnyTime || len(r.ev.Ends) > 0 {
+		if r.ev.Containers[i].NewestRun > cs.RestartCount || r.ev.EndTimeUnknown || len(r.ev.Ends) > 0 {
 			row++ // one may have died with its container, and left no line
 		}
 		loses := cs.State.Running != nil && started && r.h[i].shownReady == cs.RestartCount+1

@@ -14,7 +14,7 @@ import (
 func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 	spec := &r.p.Containers[i]
 	d := spec.SleepStop
-	if d == 0 || !r.k.Enabled(rules.GateSleepHooks) || r.ev.Ample || r.excused(rules.SleepingPreStop, i, n, 0) {
+	if d == 0 || !r.k.Enabled(rules.GateSleepHooks) || r.ev.GraceNeverEnds || r.excused(rules.SleepingPreStop, i, n, 0) {
 		return false
 	}
 	if s.c[i].kill == byProbe && (spec.Liveness.Network || spec.Startup.Network) {
@@ -28,7 +28,7 @@ func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 		}
 	}
 	if s.c[i].kill == byEnding && r.lostForGood() {
-		for _, a := range r.ev.Sandboxes {
+		for _, a := range r.ev.SandboxStops {
 			if !a.After(n) && !r.ob(n).Entry.At.Before(r.obAt(a).Entry.At.Add(min(time.Duration(r.p.Grace)*time.Second, d))) {
 				return false
 			}

@@ -287,5 +287,5 @@ func (r *Reading) failedInit(s *State) int {
 // nothing else.
 func (r *Reading) deletedOnly(s *State, i int) bool {
 	ev := &r.ev.Containers[i]
-	return s.c[i].kill == byEnding && len(r.ev.Ends) > 0 && !r.ev.EndsAnyTime && !r.lostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0
+	return s.c[i].kill == byEnding && len(r.ev.Ends) > 0 && !r.ev.EndTimeUnknown && !r.lostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0
 }

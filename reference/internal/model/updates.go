@@ -17,7 +17,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 	pod := r.ob(n).Entry.Pod
 	st := &pod.Status
 	// Who ends a Pod that has just come to its end by itself may not know that yet.
-	ended := r.ev.EndsAnyTime && st.Phase == corev1.PodFailed
+	ended := r.ev.EndTimeUnknown && st.Phase == corev1.PodFailed
 	if record.IsFinal(r.phase) && st.Phase != r.phase && !ended {
 		return nil, because(deny(rules.Phase, Cause{r.shownAt, rules.Phase}), "status.phase is %s behind %s, which is final", st.Phase, r.phase)
 	}

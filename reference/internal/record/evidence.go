@@ -20,19 +20,19 @@ type Evidence struct {
 	// c is what is shown of each container.
 	Containers []ContainerEvidence
 	// endsAnyTime: someone ends the Pod, and nothing says when.
-	EndsAnyTime bool
+	EndTimeUnknown bool
 	// ample: no grace period runs out.
-	Ample bool
+	GraceNeverEnds bool
 	// slowest is the longest time from the Created Event of an instance to its Started
 	// Event, by the clock of the kubelet: how long the node takes to begin a process.
-	Slowest time.Duration
+	SlowestStart time.Duration
 	// ahead is by how much the clock of the node is ahead of that of the recorder, at least: a
 	// line is written before it arrives. It is below 0 as a rule.
-	Ahead time.Duration
+	ClockAhead time.Duration
 	// untimed: the node may have stood still, and nothing is late.
-	Untimed bool
+	NodeStoodStill bool
 	// complete: every process writes every line that it can.
-	Complete bool
+	LogComplete bool
 	// logGap and eventGap: lines, or Events, may be missing or out of order.
 	LogGap, EventGap bool
 	// newSandbox: the sandbox of the Pod was replaced at least once.
@@ -40,20 +40,20 @@ type Evidence struct {
 	// nodeRestarted: so was the node, or it may have been, as nothing else explains that.
 	NodeRestarted bool
 	// sandboxes are the observations (index + 1) that stop the sandbox.
-	Sandboxes []Place
+	SandboxStops []Place
 	// toldUntil is when the newest Event of the kubelet was made, in whole seconds: it
 	// sends them one after the other, and they may be a long time on their way.
-	ToldUntil time.Time
+	NewestEvent time.Time
 	// toldAt is that Event (index + 1).
-	ToldAt Place
+	NewestEventObs Place
 	// crowded: there are so many Events that the kubelet may have dropped some; but none
 	// was by the time of heardUntil.
-	Crowded    bool
-	HeardUntil time.Time
+	MayDropEvents    bool
+	EventsWholeUntil time.Time
 	// due are the pairs of containers of which an update shows that both have
 	// ended, the one listed first for the first time: the sync that begins with
 	// it starts both again.
-	Due []DuePair
+	DueTogether []DuePair
 	// restarts are the observations (index + 1) in which the kubelet was
 	// stopped or restarted.
 	Restarts []Place
@@ -65,9 +65,9 @@ type Evidence struct {
 // ContainerEvidence is what the whole trace shows of one container.
 type ContainerEvidence struct {
 	// runs is the highest run of which anything is seen.
-	Runs int32
+	NewestRun int32
 	// starts is how many starts one Event tells of.
-	Starts int32
+	StartsPerEvent int32
 	// startFailed: it could not be created or started at least once.
 	StartFailed bool
 	// hookFailed, preStopFailed and probeFailed: the postStart or the preStop
@@ -76,22 +76,22 @@ type ContainerEvidence struct {
 	// hookEvent is the first Event (index + 1) of a postStart hook that failed, and only the
 	// update (index + 1) with which the Pod has come to its end and shows this one instance;
 	// 0 if there is none.
-	HookEvent, Only Place
+	HookFailedEvent, OnlyInstance Place
 	// askedAll: it was shown with an exit code for which one of its rules
 	// restarts all containers, or it has such a rule, and a status shows that
 	// all were removed.
-	AskedAll bool
+	AskedRestartAll bool
 	// logs has the first line of each actor, as an observation + 1; 0 where it
 	// does not write to the log at all.
-	Logs [6]Place
+	FirstLines [6]Place
 	// marked tells which actors log their begin and end.
 	marked [6]bool
 	// alive is the last observation (index + 1) that shows it running: a line or an
 	// update.
-	Alive Place
+	LastAlive Place
 	// unseenEnd: it was running by the last update, with which the Pod was gone from the
 	// API. How it ended then no status shows.
-	UnseenEnd bool
+	EndNotShown bool
 	// exits are the ends of its instances that were shown, by the number that the
 	// status gave them: in a new sandbox they may be counted anew
 	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer).
@@ -103,7 +103,7 @@ type ContainerEvidence struct {
 	Changes int32
 	// unlogged: a probe has failed more often than lines tell, as Events do. One that
 	// runs out of time before its process has written anything leaves no line.
-	Unlogged bool
+	SilentFailure bool
 }
 
 // DuePair is one: run is that of the second which has ended, and obs the update
@@ -129,12 +129,12 @@ var Actors = trace.Actors()
 
 // Writes reports whether an actor of a container writes to the log at all.
 func (ev *Evidence) Writes(c int, a trace.Actor) bool {
-	return ev.Complete || ev.Containers[c].Logs[number(a)] != 0
+	return ev.LogComplete || ev.Containers[c].FirstLines[number(a)] != 0
 }
 
 // Marks reports whether an actor of a container logs its begin and end.
 func (ev *Evidence) Marks(c int, a trace.Actor) bool {
-	return ev.Complete || ev.Containers[c].marked[number(a)]
+	return ev.LogComplete || ev.Containers[c].marked[number(a)]
 }
 
 // gatherer reads through a trace for its evidence, one observation at a time.
@@ -177,7 +177,7 @@ func NewGatherer(p *podspec.Pod, logOnly bool) *gatherer {
 	n := len(p.Containers)
 	return &gatherer{
 		p: p, logOnly: logOnly, c: make([]containerGatherer, n),
-		ev: Evidence{Containers: make([]ContainerEvidence, n), EndsAnyTime: logOnly},
+		ev: Evidence{Containers: make([]ContainerEvidence, n), EndTimeUnknown: logOnly},
 	}
 }
 
@@ -193,14 +193,14 @@ func Gather(p *podspec.Pod, obs []Observation, logOnly bool) Evidence {
 // Evidence returns what was gathered.
 func (g *gatherer) Evidence() Evidence {
 	if g.deleted && len(g.ev.Ends) == 0 {
-		g.ev.EndsAnyTime = true
+		g.ev.EndTimeUnknown = true
 	}
-	g.ev.Crowded = g.events >= eventBurst
-	g.ev.NodeRestarted = g.ev.NodeRestarted || g.ev.NewSandbox && len(g.ev.Sandboxes) == 0
+	g.ev.MayDropEvents = g.events >= eventBurst
+	g.ev.NodeRestarted = g.ev.NodeRestarted || g.ev.NewSandbox && len(g.ev.SandboxStops) == 0
 	for c := range g.p.Containers {
 		ev, of, spec := &g.ev.Containers[c], &g.c[c], &g.p.Containers[c]
 		ev.Changes = max(of.patched, of.redefined)
-		ev.AskedAll = ev.AskedAll || g.removedAll && slices.ContainsFunc(spec.Rules, podspec.RestartsAll)
+		ev.AskedRestartAll = ev.AskedRestartAll || g.removedAll && slices.ContainsFunc(spec.Rules, podspec.RestartsAll)
 		// One that its rules start again, and a probe does not, takes the Pod with
 		// it where nothing else is left to run: the next sync makes a new sandbox, in a
 		// Pod in which nothing else is started again only if all are to be.
@@ -213,7 +213,7 @@ func (g *gatherer) Evidence() Evidence {
 		}
 		for _, a := range []trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe} {
 			timeout := time.Duration(spec.Probe(a).Timeout) * time.Second
-			ev.Unlogged = ev.Unlogged || of.told[RowOf(a)].without(of.wrote[RowOf(a)], timeout)
+			ev.SilentFailure = ev.SilentFailure || of.told[RowOf(a)].without(of.wrote[RowOf(a)], timeout)
 		}
 	}
 	return g.ev
@@ -223,13 +223,13 @@ func (g *gatherer) Take(o *Observation, n int) {
 	ev := &g.ev
 	switch e := o.Entry; {
 	case o.IsLog:
-		if ahead := o.Log.Time.Sub(e.At); !g.logOnly && (!g.lines || ahead > ev.Ahead) {
-			ev.Ahead, g.lines = ahead, true
+		if ahead := o.Log.Time.Sub(e.At); !g.logOnly && (!g.lines || ahead > ev.ClockAhead) {
+			ev.ClockAhead, g.lines = ahead, true
 		}
 		g.line(o.Container, &o.Log, n)
 	case e.Pod != nil:
 		g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted
-		ev.EndsAnyTime = ev.EndsAnyTime || e.Pod.Status.Reason != ""
+		ev.EndTimeUnknown = ev.EndTimeUnknown || e.Pod.Status.Reason != ""
 		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses, e.Pod.Status.EphemeralContainerStatuses} {
 			for i := range list {
 				g.status(&list[i], e, n)
@@ -246,7 +246,7 @@ func (g *gatherer) Take(o *Observation, n int) {
 		case "SandboxChanged":
 			ev.NewSandbox = true
 		case "Evicted", "Preempting", "Preempted", "DeadlineExceeded":
-			ev.EndsAnyTime = true
+			ev.EndTimeUnknown = true
 		}
 		if c, ok := EventContainer(g.p, e.Event); ok {
 			g.event(c, e.Event, n)
@@ -267,18 +267,18 @@ func (g *gatherer) told(at time.Time, n int) {
 	if g.firstEvent.IsZero() {
 		g.firstEvent = at
 	}
-	if until := ev.ToldUntil; until.Sub(g.firstEvent) < eventRefill && !at.Before(until) {
-		ev.HeardUntil = until
+	if until := ev.NewestEvent; until.Sub(g.firstEvent) < eventRefill && !at.Before(until) {
+		ev.EventsWholeUntil = until
 	}
-	if at.After(ev.ToldUntil) {
-		ev.ToldUntil, ev.ToldAt = at, PlaceOf(n)
+	if at.After(ev.NewestEvent) {
+		ev.NewestEvent, ev.NewestEventObs = at, PlaceOf(n)
 	}
 }
 
 func (g *gatherer) line(c int, l *trace.Line, n int) {
 	ev, of := &g.ev.Containers[c], &g.c[c]
-	ev.Alive = PlaceOf(n)
-	if first := &ev.Logs[number(l.Actor)]; *first == 0 {
+	ev.LastAlive = PlaceOf(n)
+	if first := &ev.FirstLines[number(l.Actor)]; *first == 0 {
 		*first = PlaceOf(n)
 	}
 	if l.Mark.Kind == trace.Begin {
@@ -302,7 +302,7 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 			*wrote = append(*wrote, l.Time)
 		}
 	}
-	ev.Runs = max(ev.Runs, of.counted)
+	ev.NewestRun = max(ev.NewestRun, of.counted)
 }
 
 func (g *gatherer) act(a *trace.Act, n int) {
@@ -312,10 +312,10 @@ func (g *gatherer) act(a *trace.Act, n int) {
 		ev.Restarts = append(ev.Restarts, at)
 	case "restart node":
 		ev.Restarts = append(ev.Restarts, at)
-		ev.NewSandbox, ev.Sandboxes = true, append(ev.Sandboxes, at)
+		ev.NewSandbox, ev.SandboxStops = true, append(ev.SandboxStops, at)
 		ev.NodeRestarted = true
 	case "stop sandbox":
-		ev.NewSandbox, ev.Sandboxes = true, append(ev.Sandboxes, at)
+		ev.NewSandbox, ev.SandboxStops = true, append(ev.SandboxStops, at)
 	default:
 		switch a.Name {
 		case trace.ActDelete, trace.ActEvict:
@@ -382,13 +382,13 @@ func (g *gatherer) status(s *corev1.ContainerStatus, e *trace.Entry, n int) {
 		return
 	}
 	ev := &g.ev.Containers[c]
-	ev.Runs = max(ev.Runs, s.RestartCount)
+	ev.NewestRun = max(ev.NewestRun, s.RestartCount)
 	if s.State.Running != nil {
-		ev.Alive = PlaceOf(n)
+		ev.LastAlive = PlaceOf(n)
 	}
-	ev.UnseenEnd = s.State.Running != nil && e.Type == trace.Deleted
+	ev.EndNotShown = s.State.Running != nil && e.Type == trace.Deleted
 	if st := &e.Pod.Status; IsFinal(st.Phase) && st.Reason == "" && s.RestartCount == 0 && IsEnd(s.State.Terminated) {
-		ev.Only = PlaceOf(n)
+		ev.OnlyInstance = PlaceOf(n)
 	}
 	if w := s.State.Waiting; w != nil {
 		ev.StartFailed = ev.StartFailed || isStartError(w.Reason)
@@ -400,7 +400,7 @@ func (g *gatherer) status(s *corev1.ContainerStatus, e *trace.Entry, n int) {
 			continue
 		}
 		if g.p.Containers[c].RestartsAllFor(end.ExitCode) {
-			ev.AskedAll = true
+			ev.AskedRestartAll = true
 		}
 	}
 	if run, end := endOf(s); end != nil {
@@ -411,7 +411,7 @@ func (g *gatherer) status(s *corev1.ContainerStatus, e *trace.Entry, n int) {
 	}
 	// A dead instance may be replaced before the trace ends.
 	if IsEnd(s.State.Terminated) || IsEnd(s.LastTerminationState.Terminated) && s.State.Waiting != nil {
-		ev.Runs = max(ev.Runs, s.RestartCount+1)
+		ev.NewestRun = max(ev.NewestRun, s.RestartCount+1)
 	}
 }
 
@@ -448,12 +448,12 @@ func (g *gatherer) pairs(st *corev1.PodStatus, obs Place) {
 	}
 	for i, a := range exits {
 		for _, b := range exits[i+1:] {
-			if !a.again || a.c > b.c || slices.ContainsFunc(g.ev.Due, func(d DuePair) bool {
+			if !a.again || a.c > b.c || slices.ContainsFunc(g.ev.DueTogether, func(d DuePair) bool {
 				return d.First == int(a.c) && d.Second == int(b.c) && d.Run == b.run
 			}) {
 				continue
 			}
-			g.ev.Due = append(g.ev.Due, DuePair{int(a.c), int(b.c), b.run, obs})
+			g.ev.DueTogether = append(g.ev.DueTogether, DuePair{int(a.c), int(b.c), b.run, obs})
 		}
 	}
 }
@@ -465,7 +465,7 @@ func (g *gatherer) pace(c int, e *trace.Event) {
 		g.c[c].created = e.LastTimestamp.Time
 	case "Started":
 		if at := g.c[c].created; !at.IsZero() {
-			g.ev.Slowest = max(g.ev.Slowest, e.LastTimestamp.Sub(at))
+			g.ev.SlowestStart = max(g.ev.SlowestStart, e.LastTimestamp.Sub(at))
 		}
 	}
 }
@@ -510,7 +510,7 @@ func (g *gatherer) event(c int, e *trace.Event, n int) {
 	ev := &g.ev.Containers[c]
 	switch e.Reason {
 	case "Pulled", "Created", "Started":
-		ev.Starts = max(ev.Starts, e.Count)
+		ev.StartsPerEvent = max(ev.StartsPerEvent, e.Count)
 	case "Failed":
 		ev.StartFailed = true
 	case "BackOff":
@@ -519,8 +519,8 @@ func (g *gatherer) event(c int, e *trace.Event, n int) {
 		}
 	case "FailedPostStartHook":
 		ev.HookFailed = true
-		if ev.HookEvent == 0 {
-			ev.HookEvent = PlaceOf(n)
+		if ev.HookFailedEvent == 0 {
+			ev.HookFailedEvent = PlaceOf(n)
 		}
 	case "FailedPreStopHook":
 		ev.PreStopFailed = true

@@ -195,17 +195,17 @@ func TestNoTrace(t *testing.T) {
 
 func TestUnmodelled(t *testing.T) {
 	pod := parsePodScript(t, "container1\n")
-	shared, signal := true, corev1.SIGUSR1
-	pod.Spec.ShareProcessNamespace, pod.Spec.HostPID = &shared, true
+	signal := corev1.SIGUSR1
+	pod.Spec.EvictionResponders = []corev1.EvictionResponder{{Name: "acme.io/foo"}}
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{StopSignal: &signal}
 	k, err := reference.ParseKubelet("v1.37.2")
 	assert.NilError(t, err)
 	tr, _ := parseTraceScript(t, pod, "v1.37.2", "container1#0 / main: begin\n")
 	v := reference.Check(k, pod, tr)
 	assert.Equal(t, v.Outcome, reference.Unmodelled)
-	assert.DeepEqual(t, v.Unmodelled, []string{"spec.hostPID", "spec.shareProcessNamespace", "spec.containers[0].lifecycle.stopSignal (feature gate ContainerStopSignals is off)"})
+	assert.DeepEqual(t, v.Unmodelled, []string{"spec.evictionResponders", "spec.containers[0].lifecycle.stopSignal (feature gate ContainerStopSignals is off)"})
 	_, err = reference.Explain(k, pod)
-	assert.ErrorContains(t, err, "spec.hostPID")
+	assert.ErrorContains(t, err, "spec.evictionResponders")
 
 	pod = parsePodScript(t, "container1\n")
 	tr, _ = parseTraceScript(t, pod, "v1.37.2", "did restart\ncontainer1#0 / main: begin\n")

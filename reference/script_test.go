@@ -20,9 +20,9 @@ import (
 // The files of testdata/rules are written in a short form, so that a person
 // sees at a glance what a trace says. A pod section has a line for each
 // container, "container1 postStart readiness", and may have "restartPolicy
-// Never", "hostNetwork", "gate Gate" (a readiness gate) and "grace 30". "init setup" and "sidecar proxy startup" stand for the
+// Never", "hostNetwork", "hostPID", "oneProcessNamespace", "gate Gate" (a readiness gate) and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
-// "postStart=3" or "preStop=3" is a hook that sleeps for 3 s,
+// "postStart=3" or "preStop=3" is a hook that sleeps for 3 s, "preStop=kills" one that signals its process,
 // "startup=http" is a startup probe over the network,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3" and "grace=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
@@ -56,6 +56,11 @@ func parsePodScript(t *testing.T, s string) *corev1.Pod {
 			pod.Spec.RestartPolicy = corev1.RestartPolicy(f[1])
 		case f[0] == "hostNetwork":
 			pod.Spec.HostNetwork = true
+		case f[0] == "hostPID":
+			pod.Spec.HostPID = true
+		case f[0] == "oneProcessNamespace":
+			shared := true
+			pod.Spec.ShareProcessNamespace = &shared
 		case f[0] == "gate":
 			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: corev1.PodConditionType(f[1])})
 		case f[0] == "grace":
@@ -102,7 +107,9 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 			}
 		case "preStop":
 			c.Lifecycle.PreStop = hook
-			if value != "" {
+			if value == "kills" {
+				c.Lifecycle.PreStop = &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", "echo; kill 1"}}}
+			} else if value != "" {
 				c.Lifecycle.PreStop = &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(number(value))}}
 			}
 		case "startup":

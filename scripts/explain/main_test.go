@@ -136,7 +136,7 @@ func TestErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pod.yaml")
 	missing := filepath.Join(t.TempDir(), "nothing")
 	assert.NilError(t, os.WriteFile(path, []byte(manifest(t)), 0o644))
-	foreign := strings.Replace(manifest(t), "spec:\n", "spec:\n  hostPID: true\n", 1)
+	foreign := strings.Replace(manifest(t), "spec:\n", "spec:\n  evictionResponders: [{name: acme.io/foo}]\n", 1)
 	tests := []struct {
 		name   string
 		stdin  string
@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 		{"a version that is none", "", []string{"-kubernetes", "1.37", "-pod", path}, exitUsage, "-kubernetes"},
 		{"a missing manifest", "", []string{"-kubernetes", "v1.37.2", "-pod", missing}, exitUsage, missing},
 		{"a manifest that is none", "hello", []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUsage, "-: not an object; write exactly one Pod"},
-		{"an unmodelled field", foreign, []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUnmodelled, "hostPID"},
+		{"an unmodelled field", foreign, []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUnmodelled, "evictionResponders"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -351,10 +351,10 @@ func TestHelp(t *testing.T) {
 }
 
 func TestUnmodelled(t *testing.T) {
-	manifest := strings.Replace(string(caseByID(t, startup).Manifest), "spec:\n", "spec:\n  shareProcessNamespace: true\n", 1)
+	manifest := strings.Replace(string(caseByID(t, startup).Manifest), "spec:\n", "spec:\n  evictionResponders: [{name: acme.io/foo}]\n", 1)
 	status, out, errs := call(t, "", "-json", "-kubernetes", "v1.37.2", "-pod", write(t, "pod.yaml", manifest), "-log", write(t, "message", log(ordered...)))
 	assert.Equal(t, status, exitUnmodelled, out+errs)
-	assert.Check(t, is.Contains(out, "shareProcessNamespace"))
+	assert.Check(t, is.Contains(out, "evictionResponders"))
 }
 
 // TestUncovered: whatever comes of a kubelet that the model does not cover, it is

@@ -122,7 +122,7 @@ func TestJudgeAdmitted(t *testing.T) {
 	waits := c
 	ready := &fixtures.Await{Condition: "Ready"}
 	waits.Steps = append([]fixtures.Step{{Await: ready}}, c.Steps...)
-	yes, long, short := true, int64(100), int64(2)
+	long, short := int64(100), int64(2)
 
 	tests := []struct {
 		name    string
@@ -203,9 +203,9 @@ func TestJudgeAdmitted(t *testing.T) {
 		},
 		{
 			name: "a field that the model does not know", c: c,
-			change:  func(p *corev1.Pod) { p.Spec.ShareProcessNamespace = &yes },
+			change:  func(p *corev1.Pod) { p.Spec.EvictionResponders = []corev1.EvictionResponder{{Name: "acme.io/foo"}} },
 			live:    func(l *life) { l.logs(ordered...) },
-			skipped: "added what the model does not know: spec.shareProcessNamespace", line: "admission added: spec.shareProcessNamespace",
+			skipped: "added what the model does not know: spec.evictionResponders", line: "admission added: spec.evictionResponders",
 		},
 		{
 			name: "another command", c: c,

@@ -152,7 +152,7 @@ func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n in
 			mark(&x.mainBegin)
 		case kind == trace.End:
 			x.mainEnd, x.mainCode = at, int32(max(l.Mark.N, 0))
-		case kind == trace.Signal && l.Mark.Signal == spec.Stop:
+		case kind == trace.Signal && l.Mark.Signal == spec.Stop && !sentInside(spec, x):
 			mark(&x.term)
 		}
 	case trace.PostStart:

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 
+	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -112,10 +113,11 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	if x.mainEnd != 0 {
 		return nil, deny(rules.Instances, Cause{x.mainEnd, rules.Instances})
 	}
-	switch stop := r.p.Containers[i].Stop; {
+	spec := &r.p.Containers[i]
+	switch stop := spec.Stop; {
 	case l.Mark.Kind == trace.Begin && x.mainBegin != 0 && !r.excused(rules.OneBegin, i, n, 0):
 		return nil, deny(rules.Instances, Cause{x.mainBegin, rules.Instances})
-	case l.Mark.Kind != trace.Signal:
+	case l.Mark.Kind != trace.Signal, sentInside(spec, x):
 		return r.same(s), nil
 	case l.Mark.Signal == stop:
 	case l.Mark.Signal == "TERM":
@@ -136,4 +138,11 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 		return next, nil
 	}
 	return nil, d
+}
+
+// sentInside reports whether a signal that the main process of an instance got may have been
+// sent by a process that sees it, and not by the kubelet: the preStop hook of its own container
+// while it runs, or in a shared process namespace anybody. Nothing follows from such a signal.
+func sentInside(spec *podspec.Container, x *seen) bool {
+	return spec.SharedProcesses || spec.PreStopSignals && x.preStop != 0 && x.preStopEnd == 0
 }

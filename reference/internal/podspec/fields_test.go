@@ -40,7 +40,7 @@ func TestEveryFieldIsPlaced(t *testing.T) {
 		return out
 	}
 	assert.DeepEqual(t, names(otherInPod), []string{
-		"EvictionResponders", "HostPID", "ShareProcessNamespace",
+		"EvictionResponders",
 	})
 	assert.DeepEqual(t, names(otherInContainer), []string{
 		"Lifecycle",

@@ -2,11 +2,13 @@ package podspec
 
 import (
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/podorder/podorder/reference/rules"
 
@@ -29,6 +31,8 @@ type Pod struct {
 	Gates map[string]string
 	// hostNetwork: the Pod has the address of its node.
 	hostNetwork bool
+	// sharedProcesses: its containers share a process namespace, or have that of the node.
+	sharedProcesses bool
 }
 
 // Role says how the kubelet treats a container.
@@ -60,6 +64,13 @@ type Container struct {
 	SleepStart, SleepStop time.Duration
 	// stop is the signal that stops it, without its SIG prefix.
 	Stop string
+	// PreStopSignals: the command of the preStop hook sends a signal, so it may be who sent
+	// one that comes while it runs.
+	PreStopSignals bool
+	// SharedProcesses: others than the kubelet see the processes of the container, and may
+	// signal them. Nothing else of the order follows from that
+	// (pkg/kubelet/kuberuntime/util/util.go, PidNamespaceForPod).
+	SharedProcesses bool
 }
 
 // Probe is what the model keeps of a probe.
@@ -130,7 +141,7 @@ var (
 	}
 	modelledInContainer = []string{"Name", "StartupProbe", "ReadinessProbe", "LivenessProbe", "RestartPolicy", "RestartPolicyRules"}
 	modelledInPod       = []string{
-		"InitContainers", "Containers", "EphemeralContainers", "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "ReadinessGates", "HostNetwork",
+		"InitContainers", "Containers", "EphemeralContainers", "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "ReadinessGates", "HostNetwork", "HostPID", "ShareProcessNamespace",
 	}
 )
 
@@ -151,6 +162,8 @@ func New(pod *corev1.Pod) (Pod, []string) {
 	if p.Policy == "" {
 		p.Policy = corev1.RestartPolicyAlways
 	}
+	shared := pod.Spec.ShareProcessNamespace
+	p.sharedProcesses = pod.Spec.HostPID || shared != nil && *shared
 	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
 		p.Grace = *g
 	}
@@ -165,11 +178,7 @@ func New(pod *corev1.Pod) (Pod, []string) {
 		c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
 		left = append(left, p.add(&c, Ephemeral, element("ephemeralContainers", i))...)
 	}
-	var read []string
-	if s := pod.Spec.ShareProcessNamespace; s != nil && !*s {
-		read = append(read, "ShareProcessNamespace")
-	}
-	left = append(left, leftOver("spec", &pod.Spec, otherInPod, read...)...)
+	left = append(left, leftOver("spec", &pod.Spec, otherInPod)...)
 	slices.Sort(left)
 	return p, left
 }
@@ -177,10 +186,12 @@ func New(pod *corev1.Pod) (Pod, []string) {
 // add takes a container into the plan and returns the fields of it that the
 // model does not understand.
 func (p *Pod) add(c *corev1.Container, r Role, at string) []string {
-	s := Container{Name: c.Name, Role: r, Policy: p.Policy, Rules: c.RestartPolicyRules, Stop: "TERM"}
+	s := Container{SharedProcesses: p.sharedProcesses, Name: c.Name, Role: r, Policy: p.Policy, Rules: c.RestartPolicyRules, Stop: "TERM"}
 	s.Startup, s.Readiness, s.Liveness = p.probe(c.StartupProbe), p.probe(c.ReadinessProbe), p.probe(c.LivenessProbe)
 	switch {
-	case r == InitContainer && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways && len(c.RestartPolicyRules) == 0:
+	case r == InitContainer && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways:
+		// Its policy alone makes it one, whatever rules it has (pkg/api/v1/pod/util.go,
+		// IsRestartableInitContainer).
 		s.Role, s.Policy = Sidecar, corev1.RestartPolicyAlways
 		p.Gates[rules.GateSidecars] = at + ".restartPolicy"
 	case c.RestartPolicy != nil:
@@ -188,6 +199,7 @@ func (p *Pod) add(c *corev1.Container, r Role, at string) []string {
 		p.Gates[rules.GateRestartRules] = at + ".restartPolicy"
 	}
 	for _, rule := range c.RestartPolicyRules {
+		p.Gates[rules.GateRestartRules] = at + ".restartPolicyRules"
 		if RestartsAll(rule) {
 			p.Gates[rules.GateRestartAll] = at + ".restartPolicyRules"
 		}
@@ -197,6 +209,7 @@ func (p *Pod) add(c *corev1.Container, r Role, at string) []string {
 		rest := *c.Lifecycle
 		s.PostStart, s.PreStop = rest.PostStart != nil, rest.PreStop != nil
 		s.SleepStart, s.SleepStop = sleepOf(rest.PostStart), sleepOf(rest.PreStop)
+		s.PreStopSignals = signals(rest.PreStop)
 		if rest.StopSignal != nil {
 			s.Stop = strings.TrimPrefix(string(*rest.StopSignal), "SIG")
 			p.Gates[rules.GateStopSignals] = at + ".lifecycle.stopSignal"
@@ -213,6 +226,28 @@ func (p *Pod) add(c *corev1.Container, r Role, at string) []string {
 
 // element is the path of container i of a list of the Pod.
 func element(list string, i int) string { return "spec." + list + "[" + strconv.Itoa(i) + "]" }
+
+// signals reports whether the command of a hook sends a signal to a process: it names one
+// of the programs that do, with another signal than 0, which only asks.
+func signals(h *corev1.LifecycleHandler) bool {
+	if h == nil || h.Exec == nil {
+		return false
+	}
+	words := strings.FieldsFunc(strings.Join(h.Exec.Command, " "), func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(";&|()'\"`{}", r)
+	})
+	for i, word := range words {
+		switch path.Base(word) {
+		case "kill", "pkill", "killall":
+			next := append(words[i+1:], "", "")
+			if next[0] == "-0" || (next[0] == "-s" || next[0] == "-n") && next[1] == "0" {
+				continue
+			}
+			return true
+		}
+	}
+	return false
+}
 
 func sleepOf(h *corev1.LifecycleHandler) time.Duration {
 	if h == nil || h.Sleep == nil {

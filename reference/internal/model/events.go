@@ -20,7 +20,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 		return []State{s}, nil
 	}
 	c, spec := &s.c[i], &r.p.Containers[i]
-	once := r.ev.Containers[i].NewestRun == 0 && !s.anew
+	once := r.ev.Containers[i].NewestRun == 0 && !s.startedOver
 	switch e.Reason {
 	case "Pulling":
 		return r.onStartEvent(s, i, n, pulling)
@@ -33,17 +33,17 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 	case "Killing":
 		switch {
 		case strings.HasPrefix(e.Message, "Stopping container"):
-			if c.phase.isUnstarted() {
+			if c.progress.isUnstarted() {
 				return []State{s}, nil
 			}
-			next, d := r.stop(s, i, n, byEnding, bySandbox)
+			next, d := r.stop(s, i, n, byTermination, bySandbox)
 			for _, t := range next {
 				if t.c[i].run != r.ev.Containers[i].NewestRun {
 					// It speaks of an instance that has shown no line yet.
-					t.c[i].kill, t.c[i].killed = c.kill, c.killed
+					t.c[i].kill, t.c[i].killCause = c.kill, c.killCause
 				}
 			}
-			if s.anew {
+			if s.startedOver {
 				next = append(slices.Clone(next), s) // or of the round before
 			}
 			return next, d
@@ -59,7 +59,7 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 		if !spec.PostStart {
 			return nil, because(deny(rules.HookFailure), "container %s declares no postStart hook", spec.Name)
 		}
-		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookDied(&s, i, n) && !r.mayBeReplaced(&s, i, n) {
+		if c.run == 0 && x.hookEnd != 0 && x.hookCode == 0 && once && !r.hookMayHaveDied(&s, i, n) && !r.mayBeReplaced(&s, i, n) {
 			return nil, deny(rules.HookFailure, Cause{x.hookEnd, rules.HookFailure}, Cause{r.ev.Containers[i].LastAlive, rules.HookFailure})
 		}
 	case "FailedPreStopHook":
@@ -73,8 +73,8 @@ func (r *Reading) onEvent(s State, n int) ([]State, *Denial) {
 				return nil, because(deny(rules.EventPossible), "container %s declares no %s", spec.Name, a)
 			}
 		}
-		if once && !s.ending.known() {
-			if c.phase.isUnstarted() {
+		if once && !s.terminating.known() {
+			if c.progress.isUnstarted() {
 				return r.shownFirst(s, i, &corev1.ContainerStatus{}, n)
 			}
 			return r.syncOfHasEnded(s, i, n, rules.AfterSync)
@@ -97,7 +97,7 @@ func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 	if first && h.stage > at && !again {
 		return nil, deny(rules.EventPossible, Cause{h.stageAt, rules.EventPossible})
 	}
-	if h.stage >= at || s.anew {
+	if h.stage >= at || s.startedOver {
 		return []State{s}, nil // the container is started again, or it was in another round
 	}
 	if first && r.p.IsRegular(i) {
@@ -108,12 +108,12 @@ func (r *Reading) onStartEvent(s State, i, n int, at stage) ([]State, *Denial) {
 		}
 	}
 	switch {
-	case c.phase.isStarted(), s.ending.known():
+	case c.progress.isStarted(), s.terminating.known():
 	case h.shownRun >= 0: // it comes late
 	case at >= created && !(at == created && r.ev.Containers[i].StartFailed): // one that could not be started was created
 		return r.start(s, i, 0, n)
-	case r.p.IsRegular(i) && !c.phase.isLater() && !s.synced.known():
-		return r.syncReaches(s.clone(), i, n)
+	case r.p.IsRegular(i) && !c.progress.isByLaterSync() && !s.startSyncEnded.known():
+		return r.startSyncHasReached(s.clone(), i, n)
 	}
 	return []State{s}, nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// forced reports whether the Pod may have been removed without waiting for its
+// deletionForced reports whether the Pod may have been removed without waiting for its
 // node. The API shows a grace period of 0 in the last object of every
 // deletion, so that the act decides; without one it may be.
-func (r *Reading) forced() bool {
+func (r *Reading) deletionForced() bool {
 	return len(r.ev.Ends) == 0 || slices.ContainsFunc(r.ev.Ends, func(a record.Place) bool { return r.grace(a) == 0 })
 }
 
@@ -42,13 +42,13 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 		case rules.Before:
 			return r.kubeletRestarted(n)
 		case rules.Since:
-			return r.cutOff(from, n)
+			return r.kubeletRestartedSince(from, n)
 		}
 		return len(r.ev.Restarts) > 0
 	case rules.NewSandbox:
 		return r.ev.NewSandbox
 	case rules.BegunAnew:
-		return r.mayBeginAgain()
+		return r.mayEverStartOver()
 	case rules.FailedStart:
 		if c < 0 {
 			return slices.ContainsFunc(r.ev.Containers, func(c record.ContainerEvidence) bool { return c.StartFailed })
@@ -57,7 +57,7 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 	case rules.Redefined:
 		return r.ev.Containers[c].Changed.Known()
 	case rules.ForcedDeletion:
-		return r.forced()
+		return r.deletionForced()
 	case rules.EndedByOthers:
 		return r.ev.EndTimeUnknown
 	case rules.LogGap:
@@ -65,12 +65,12 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 	case rules.EventGap:
 		return r.ev.EventGap
 	case rules.LostEvents:
-		return r.eventsBehind(n)
+		return r.eventsMayBeLate(n)
 	case rules.SilentFailure:
 		if s.When == rules.Ever {
 			return r.ev.Containers[c].SilentFailure
 		}
-		return r.unlogged(c, n) || r.logOnly && !r.ev.LogComplete
+		return r.mayFailUnlogged(c, n) || r.logOnly && !r.ev.LogComplete
 	case rules.LogAlone:
 		return r.logOnly
 	case rules.StoodStill:
@@ -83,9 +83,9 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 // patience.
 const stopping = 5 * time.Second
 
-// cutOff reports whether the kubelet was restarted between two observations:
+// kubeletRestartedSince reports whether the kubelet was restarted between two observations:
 // the hook that it ran has died then, without an end.
-func (r *Reading) cutOff(from record.Place, n int) bool {
+func (r *Reading) kubeletRestartedSince(from record.Place, n int) bool {
 	return slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool {
 		if x > from || x.After(n) {
 			return !x.After(n)
@@ -95,11 +95,11 @@ func (r *Reading) cutOff(from record.Place, n int) bool {
 }
 
 // kubeletRestarted reports whether the kubelet was restarted by observation n.
-func (r *Reading) kubeletRestarted(n int) bool { return r.cutOff(0, n) }
+func (r *Reading) kubeletRestarted(n int) bool { return r.kubeletRestartedSince(0, n) }
 
-// foreseeable reports whether it can be told which sync starts container j again:
+// restartsInTurn reports whether it can be told which sync starts container j again:
 // each that finds it exited and its back-off, if there is one, over.
-func (r *Reading) foreseeable(j int) bool {
+func (r *Reading) restartsInTurn(j int) bool {
 	return !r.excused(rules.RestartsInTurn, j, r.n, 0)
 }
 
@@ -110,37 +110,37 @@ func (r *Reading) changedBy(i, n int) bool {
 	return c != 0 && !c.After(n)
 }
 
-// redefined reports whether the kubelet may stop container i by observation n since
+// mayStopForDefinition reports whether the kubelet may stop container i by observation n since
 // its definition was changed.
-func (r *Reading) redefined(i, n int) bool {
+func (r *Reading) mayStopForDefinition(i, n int) bool {
 	return r.changedBy(i, n) && (r.p.IsRegular(i) || r.p.Containers[i].Role == podspec.Sidecar && r.k.ReplacesSidecars())
 }
 
-// unlogged reports whether a probe of container i may have failed by observation n more
+// mayFailUnlogged reports whether a probe of container i may have failed by observation n more
 // often than lines tell.
-func (r *Reading) unlogged(i, n int) bool {
+func (r *Reading) mayFailUnlogged(i, n int) bool {
 	return r.ev.Containers[i].SilentFailure || r.ev.MayDropEvents && !r.ob(n).At().Before(r.ev.EventsWholeUntil)
 }
 
-// eventsBehind reports whether the Events may end before they come to observation n.
-func (r *Reading) eventsBehind(n int) bool {
+// eventsMayBeLate reports whether the Events may end before they come to observation n.
+func (r *Reading) eventsMayBeLate(n int) bool {
 	return !r.ev.NewestEvent.IsZero() && r.ev.NewestEvent.Before(r.ob(n).Entry.At)
 }
 
-// endAsked reports whether by observation n anything but its containers may have
+// endRequested reports whether by observation n anything but its containers may have
 // ended the Pod. Where nothing is started again, a lost sandbox does.
-func (r *Reading) endAsked(n int) bool {
-	return r.ev.EndTimeUnknown || r.lostBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
+func (r *Reading) endRequested(n int) bool {
+	return r.ev.EndTimeUnknown || r.sandboxLostForGoodBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
 }
 
 // eventsMissing reports whether there may have been Events by observation n that the trace does
 // not hold.
 func (r *Reading) eventsMissing(n int) bool {
-	return r.logOnly || r.ev.EventGap || r.ev.MayDropEvents || len(r.ev.Restarts) > 0 || r.ev.NewestEvent.IsZero() || r.eventsBehind(n)
+	return r.logOnly || r.ev.EventGap || r.ev.MayDropEvents || len(r.ev.Restarts) > 0 || r.ev.NewestEvent.IsZero() || r.eventsMayBeLate(n)
 }
 
-// mayBeginAgain reports whether the containers may have begun anew at all: then
+// mayEverStartOver reports whether the containers may have begun anew at all: then
 // counts and states of a container may go back.
-func (r *Reading) mayBeginAgain() bool {
+func (r *Reading) mayEverStartOver() bool {
 	return r.ev.NewSandbox || r.p.Gates[rules.GateRestartAll] != ""
 }

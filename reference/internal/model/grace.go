@@ -45,9 +45,9 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 		if a.After(n) {
 			break
 		}
-		by := s.c[i].killed
-		if s.c[i].kill == byEnding && (!by.known() || s.ending.Obs < by.Obs) {
-			by = s.ending
+		by := s.c[i].killCause
+		if s.c[i].kill == byTermination && (!by.known() || s.terminating.Obs < by.Obs) {
+			by = s.terminating
 		}
 		if by.known() && by.Obs < a {
 			return false // it was being stopped already, and nothing says since when
@@ -62,9 +62,9 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 	}
 	x := r.seenOf(s, i)
 	switch s.c[i].kill {
-	case byEnding:
+	case byTermination:
 		deleted := !end.IsZero()
-		if deleted && r.lostForGood() {
+		if deleted && r.sandboxLostForGood() {
 			// Or it was stopped because of its sandbox, before the Pod was deleted and
 			// with the grace period of the Pod; no line says which of the two.
 			if len(r.ev.SandboxStops) == 0 {
@@ -103,7 +103,7 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 			return false // or it was stopped for that
 		}
 	case byHook:
-		if x.hookEnd == 0 || r.cutOff(s.c[i].killed.Obs, n) {
+		if x.hookEnd == 0 || r.kubeletRestartedSince(s.c[i].killCause.Obs, n) {
 			return false // or another kubelet has stopped it for another reason
 		}
 		end = r.writtenAt(x.hookEnd).Add(least)
@@ -188,8 +188,8 @@ func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 		return nil // or a new kubelet has begun the stop once more, which no log shows
 	}
 	switch s.c[i].kill {
-	case byEnding:
-		if !s.ending.known() || len(r.ev.Ends) == 0 && r.ev.EndTimeUnknown {
+	case byTermination:
+		if !s.terminating.known() || len(r.ev.Ends) == 0 && r.ev.EndTimeUnknown {
 			return nil // somebody ended it, with any period
 		}
 		t.grace = r.endingGrace(s, i, n)
@@ -235,7 +235,7 @@ func (r *Reading) probeGrace(s *State, i, n int) time.Duration {
 			continue
 		}
 		any = max(any, p.Grace)
-		unlogged := r.unlogged(i, n)
+		unlogged := r.mayFailUnlogged(i, n)
 		if a == trace.LivenessProbe && spec.Startup.Declared && x.started == 0 && r.ev.Writes(i, trace.StartupProbe) && !unlogged {
 			continue // it waits for the startup probe
 		}
@@ -259,7 +259,7 @@ func (r *Reading) probeGrace(s *State, i, n int) time.Duration {
 // SyncTerminatingPod). A period of 0 is none (pkg/kubelet/pod_workers.go,
 // calculateEffectiveGracePeriod).
 func (r *Reading) hasOwnGrace(s *State, i, n int) bool {
-	if r.ev.EndTimeUnknown || r.forced() || r.lostBefore(r.stopBegun(r.seenOf(s, i))) {
+	if r.ev.EndTimeUnknown || r.deletionForced() || r.sandboxLostForGoodBefore(r.stopBegun(r.seenOf(s, i))) {
 		return true
 	}
 	last, seen := r.endedByItself(s, i, n, true)

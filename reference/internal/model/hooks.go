@@ -22,10 +22,10 @@ func (r *Reading) sleepUntil(i, n int, started time.Time) time.Time {
 	return started.Add(d)
 }
 
-// beforeSleepBeforeIt says why line n, the first of instance run of container i, comes too
+// startsWhileHookSleeps says why line n, the first of instance run of container i, comes too
 // early: another container had to be started, and its postStart hook to sleep,
 // before that instance was started.
-func (r *Reading) beforeSleepBeforeIt(i int, run int32, n int) *Denial {
+func (r *Reading) startsWhileHookSleeps(i int, run int32, n int) *Denial {
 	if run != 0 || r.h[i].at(0).first != 0 {
 		return nil
 	}
@@ -41,11 +41,11 @@ func (r *Reading) beforeSleepBeforeIt(i int, run int32, n int) *Denial {
 	return nil
 }
 
-// beforeSleepEnded says what comes too early beside an instance of container i that an
+// actsWhileHookSleeps says what comes too early beside an instance of container i that an
 // update shows to have been started: its postStart hook sleeps in the kubelet,
 // and until that is over no container listed behind is started, none is stopped,
 // and nothing is shown or probed of the instance.
-func (r *Reading) beforeSleepEnded(i int, run int32, started time.Time, n int) *Denial {
+func (r *Reading) actsWhileHookSleeps(i int, run int32, started time.Time, n int) *Denial {
 	until := r.sleepUntil(i, n, started)
 	if until.IsZero() {
 		return nil
@@ -78,8 +78,8 @@ func (r *Reading) hookSleeps(i int, rule string, obs record.Place) *Denial {
 	return because(deny(rule, Cause{obs, rule}), "the postStart hook of container %s sleeps for %s from its start on", r.p.Containers[i].Name, r.p.Containers[i].SleepStart)
 }
 
-// startOf is when the instance of a status was started; whole seconds.
-func startOf(cs *corev1.ContainerStatus) time.Time {
+// startTimeOf is when the instance of a status was started; whole seconds.
+func startTimeOf(cs *corev1.ContainerStatus) time.Time {
 	switch {
 	case cs.State.Running != nil:
 		return cs.State.Running.StartedAt.Time
@@ -96,12 +96,12 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 		return nil, deny(rules.HookOnce, Cause{x.hookEnd, rules.HookOnce})
 	case l.Mark.Kind == trace.Begin && x.hookFirst != 0:
 		return nil, deny(rules.HookOnce, Cause{x.hookFirst, rules.HookOnce})
-	case c.returned.known():
-		return nil, deny(c.returned.Rule, c.returned)
+	case c.hookReturned.known():
+		return nil, deny(c.hookReturned.Rule, c.hookReturned)
 	}
 	for j := range s.c {
 		// Two hooks never overlap: that of the other container is over.
-		if o, y := &s.c[j], r.seenOf(&s, j); j != i && o.phase.isStarted() && y.hookFirst > x.hookFirst && !o.returned.known() {
+		if o, y := &s.c[j], r.seenOf(&s, j); j != i && o.progress.isStarted() && y.hookFirst > x.hookFirst && !o.hookReturned.known() {
 			if x.hookFirst != 0 {
 				return nil, deny(rules.HooksSerial, Cause{y.hookFirst, rules.HooksSerial})
 			}
@@ -112,12 +112,12 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 	return r.same(s), nil
 }
 
-// withHookEnded drops the states in which the sync that started container i has
+// keepIfHookEnded drops the states in which the sync that started container i has
 // ended by observation n, but its hook only by dying with it.
-func (r *Reading) withHookEnded(states []State, d *Denial, i, n int, rule string) ([]State, *Denial) {
+func (r *Reading) keepIfHookEnded(states []State, d *Denial, i, n int, rule string) ([]State, *Denial) {
 	var next []State
 	for _, t := range states {
-		if t.c[i].gone != at(n, rule) {
+		if t.c[i].ended != at(n, rule) {
 			next = append(next, t)
 			continue
 		}
@@ -127,10 +127,10 @@ func (r *Reading) withHookEnded(states []State, d *Denial, i, n int, rule string
 	return next, d
 }
 
-// killedAtLast reports whether instance x of container i may have been killed between
+// mayHaveDiedOfHook reports whether instance x of container i may have been killed between
 // its last line and its exit, because its postStart hook had died without a line: no
 // status shows its exit code.
-func (r *Reading) killedAtLast(i int, x *seen) bool {
+func (r *Reading) mayHaveDiedOfHook(i int, x *seen) bool {
 	return r.p.Containers[i].PostStart && x.hookEnd == 0 && (r.logOnly || r.ev.Containers[i].HookFailed) && len(r.ev.Containers[i].Exits[x.run]) == 0
 }
 
@@ -139,43 +139,43 @@ func (r *Reading) killedAtLast(i int, x *seen) bool {
 // container, or with the kubelet, or the container is stopped because of it.
 func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
 	c := &s.c[j]
-	if c.kill == byHook && !c.gone.known() && !r.excused(rules.KillAwaited, j, n, c.killed.Obs) {
-		c.gone, c.dead = at(n, rule), true // the kill is part of the start, and waited for
+	if c.kill == byHook && !c.ended.known() && !r.excused(rules.KillAwaited, j, n, c.killCause.Obs) {
+		c.ended, c.deadAtSyncEnd = at(n, rule), true // the kill is part of the start, and waited for
 	}
-	if c.returned.known() || c.phase.isUnstarted() {
+	if c.hookReturned.known() || c.progress.isUnstarted() {
 		return
 	}
 	x := r.seenOf(s, j)
-	c.returned = at(n, rule)
+	c.hookReturned = at(n, rule)
 	failed := x.hookEnd != 0 && x.hookCode != 0 && !r.excused(rules.HookWithoutEnd, j, n, x.hookEnd)
 	if !r.p.Containers[j].PostStart || x.hookEnd != 0 && !failed || r.excused(rules.HookWithoutEnd, j, n, x.hookBegin) {
 		return
 	}
 	if failed || x.hookBegin != 0 || r.ev.Marks(j, trace.PostStart) {
-		c.dead = true
-		if !c.gone.known() {
-			c.gone = at(n, rule)
+		c.deadAtSyncEnd = true
+		if !c.ended.known() {
+			c.ended = at(n, rule)
 		}
 	}
 }
 
-// hookSince is the first line of an instance of container j that shows its postStart
+// hookShownAt is the first line of an instance of container j that shows its postStart
 // hook to run, or to be over. One that has written nothing runs all the same, from
 // the start of its container on until it has returned.
-func (r *Reading) hookSince(j int, x *seen) record.Place {
+func (r *Reading) hookShownAt(j int, x *seen) record.Place {
 	if x.hookFirst == 0 && r.p.Containers[j].PostStart && r.ev.Writes(j, trace.PostStart) {
 		return x.first
 	}
 	return x.hookFirst
 }
 
-// hookDied reports whether the postStart hook of container i may have died with
+// hookMayHaveDied reports whether the postStart hook of container i may have died with
 // its container between its last line and its own exit: nothing shows that one
 // behind observation n, or its preStop hook could not be run either.
-func (r *Reading) hookDied(s *State, i, n int) bool {
+func (r *Reading) hookMayHaveDied(s *State, i, n int) bool {
 	c, x := &s.c[i], r.seenOf(s, i)
 	if x.mainEnd == 0 {
 		return !r.ev.Containers[i].LastAlive.After(n) || r.ev.Containers[i].PreStopFailed && x.preStop == 0
 	}
-	return !c.returned.known() || c.returned.Obs > x.mainEnd
+	return !c.hookReturned.known() || c.hookReturned.Obs > x.mainEnd
 }

@@ -6,22 +6,22 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// waitedFor reports whether container j, which has been started for the first time
+// wouldHaveWaitedFor reports whether container j, which has been started for the first time
 // in this round, waited for the instance of sidecar i that shows only now, if that
 // was started before it: its startup probe would have shown it then. What is listed
 // behind a sidecar waits for it only until it has begun itself
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions).
-func (r *Reading) waitedFor(s *State, i, j int) bool {
+func (r *Reading) wouldHaveWaitedFor(s *State, i, j int) bool {
 	spec := &r.p.Containers[i]
-	return spec.Role == podspec.Sidecar && i == r.p.Inits-1 && j > i && s.c[j].phase.isFirst() && !s.c[j].phase.isLater() && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !r.excused(rules.SidecarStartLogged, i, r.n, 0) && r.neverKilled(i)
+	return spec.Role == podspec.Sidecar && i == r.p.Inits-1 && j > i && s.c[j].progress.isFirst() && !s.c[j].progress.isByLaterSync() && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !r.excused(rules.SidecarStartLogged, i, r.n, 0) && r.probesNeverKill(i)
 }
 
-// neverKilled reports whether no probe that fails has sidecar i killed once it has
+// probesNeverKill reports whether no probe that fails has sidecar i killed once it has
 // come to its start: the sync that does so starts it again, and behind it what its
 // start had held back.
-func (r *Reading) neverKilled(i int) bool {
+func (r *Reading) probesNeverKill(i int) bool {
 	spec := &r.p.Containers[i]
-	return r.foreseeable(i) && !spec.Liveness.Declared && (!spec.Startup.Declared || !spec.Startup.Network && r.k.StartupProbeStops())
+	return r.restartsInTurn(i) && !spec.Liveness.Declared && (!spec.Startup.Declared || !spec.Startup.Network && r.k.StartupProbeStops())
 }
 
 // initialize takes the Pod to where what is listed behind its first k init
@@ -31,23 +31,23 @@ func (r *Reading) initialize(s State, k, n int) ([]State, *Denial) {
 	k = min(k, r.p.Inits)
 	for j := range k {
 		c, x, spec := &s.c[j], r.seenOf(&s, j), &r.p.Containers[j]
-		if c.done.known() {
+		if c.nextMayStart.known() {
 			continue
 		}
-		if c.phase.isUnstarted() {
+		if c.progress.isUnstarted() {
 			// It has run without a line so far, and, if it is no sidecar, ended.
-			if c.gone.known() {
-				return nil, deny(c.gone.Rule, c.gone)
+			if c.ended.known() {
+				return nil, deny(c.ended.Rule, c.ended)
 			}
 			s, x = withFirstStart(s, j, c.run+1), &unseen
 			c = &s.c[j]
 		}
 		if spec.Role == podspec.Sidecar {
-			now, d := r.sidecarStarted(c, x, j, n)
+			now, d := r.sidecarHasStarted(c, x, j, n)
 			if d != nil {
 				return nil, d
 			}
-			c.done = at(n, rules.SidecarStarted)
+			c.nextMayStart = at(n, rules.SidecarStarted)
 			if now {
 				r.hookHasReturned(&s, j, n, rules.SidecarStarted)
 			}
@@ -68,21 +68,21 @@ func (r *Reading) initialize(s State, k, n int) ([]State, *Denial) {
 		case x.mainEnd != 0:
 			rule = rules.InitOnce
 		}
-		if run := r.succeeded(j, c.run); run > c.run {
-			c.run, c.phase = run, restarted
+		if run := r.succeededRun(j, c.run); run > c.run {
+			c.run, c.progress = run, restarted
 		}
-		c.done, c.gone = at(n, rule), at(n, rule)
+		c.nextMayStart, c.ended = at(n, rule), at(n, rule)
 		if x.mainEnd != 0 {
-			c.gone = Cause{x.mainEnd, rules.InitOnce}
+			c.ended = Cause{x.mainEnd, rules.InitOnce}
 		}
 	}
 	return []State{s}, nil
 }
 
-// succeeded returns which instance of init container j, from one on, has exited with 0:
+// succeededRun returns which instance of init container j, from one on, has exited with 0:
 // where it writes nothing, only the status tells whether that one failed, and may do so
 // later than what is listed behind it shows.
-func (r *Reading) succeeded(j int, run int32) int32 {
+func (r *Reading) succeededRun(j int, run int32) int32 {
 	if r.ev.Writes(j, trace.Main) {
 		return run
 	}
@@ -96,33 +96,33 @@ func (r *Reading) succeeded(j int, run int32) int32 {
 	return run
 }
 
-// sidecarStarted reports why sidecar j cannot have been started by now: its
+// sidecarHasStarted reports why sidecar j cannot have been started by now: its
 // hook failed or still runs, or its startup probe has not succeeded. It tells
 // whether the newest instance has been started; an earlier one of this round
 // may have been, whatever has become of it.
-func (r *Reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why *Denial) {
+func (r *Reading) sidecarHasStarted(c *instance, x *seen, j, n int) (now bool, why *Denial) {
 	spec := &r.p.Containers[j]
 	if r.excused(rules.SidecarStartLogged, j, n, 0) {
 		return true, nil
 	}
-	if d := r.onlyOneFailed(j); d != nil {
+	if d := r.onlyHookFailed(j); d != nil {
 		return false, d
 	}
 	var first *Denial
 	newest, earlier := false, false // one whose hook may have been cut off
 	for k, x := range append([]seen{*x}, r.h[j].runs...) {
-		if k > 0 && (x.run > c.run || x.run <= c.before) {
+		if k > 0 && (x.run > c.run || x.run <= c.runBeforeRound) {
 			continue // of later, or of another round
 		}
 		cut := false
 		switch {
 		case x.hookEnd != 0 && x.hookCode != 0:
-			if cut = r.cutOff(x.hookEnd, n); !cut {
+			if cut = r.kubeletRestartedSince(x.hookEnd, n); !cut {
 				first = firstOf(first, deny(rules.SidecarHook, Cause{x.hookEnd, rules.SidecarHook}))
 				continue
 			}
 		case spec.PostStart && x.hookEnd == 0 && (x.hookBegin != 0 || r.ev.Marks(j, trace.PostStart)):
-			if cut = r.cutOff(x.hookBegin, n); !cut {
+			if cut = r.kubeletRestartedSince(x.hookBegin, n); !cut {
 				first = firstOf(first, because(deny(rules.SidecarStarted, Cause{x.hookBegin, rules.SidecarStarted}), "the postStart hook of sidecar %s has not ended", spec.Name))
 				continue
 			}
@@ -144,9 +144,9 @@ func (r *Reading) sidecarStarted(c *instance, x *seen, j, n int) (now bool, why 
 	return false, first
 }
 
-// onlyOneFailed says why sidecar j was never started: there was one instance of it, whose
+// onlyHookFailed says why sidecar j was never started: there was one instance of it, whose
 // postStart hook failed, as an Event says, whether or not that hook writes to the log.
-func (r *Reading) onlyOneFailed(j int) *Denial {
+func (r *Reading) onlyHookFailed(j int) *Denial {
 	ev := &r.ev.Containers[j]
 	if ev.HookFailedEvent == 0 || ev.OnlyInstance == 0 || r.excused(rules.SidecarNeverStarted, j, r.n, 0) {
 		return nil

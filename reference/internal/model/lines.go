@@ -14,26 +14,26 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 	i, l := o.Container, &o.Log
 	run := r.runOf(i, l)
 	c := &s.c[i]
-	if run < c.run || run == c.run && c.phase.isUnstarted() {
-		if c.gone.known() {
-			return nil, deny(c.gone.Rule, c.gone)
+	if run < c.run || run == c.run && c.progress.isUnstarted() {
+		if c.ended.known() {
+			return nil, deny(c.ended.Rule, c.ended)
 		}
 		return nil, deny(rules.Instances, Cause{r.h[i].at(c.run).first, rules.Instances})
 	}
 	var next []State
 	states, d := []State(nil), (*Denial)(nil)
 	if run == c.run {
-		replaced := !r.logOnly && !s.ending.known() && c.phase.isFirst() && r.seenOf(&s, i).first == 0 && r.mayBeginAnew(&s)
+		replaced := !r.logOnly && !s.terminating.known() && c.progress.isFirst() && r.seenOf(&s, i).first == 0 && r.mayStartOver(&s)
 		if !replaced {
 			return r.takeLine(s, i, n)
 		}
 		// Or that one has left no line, nor taken a number, and all began anew.
 		next, d = r.takeLine(s, i, n)
 		next = slices.Clone(next)
-		states, _ = r.startPastUnseen(r.beginAnew(s, n), i, run, n)
+		states, _ = r.startUnstarted(r.startOver(s, n), i, run, n)
 		return r.takeLineIn(states, next, d, i, n)
 	}
-	if s.anew && c.phase.isFirst() && r.seenOf(&s, i).first == 0 {
+	if s.startedOver && c.progress.isFirst() && r.seenOf(&s, i).first == 0 {
 		// Or it is of the instance that is there: which number that has depends on
 		// how many of the rounds before left no line.
 		t := s.clone()
@@ -41,7 +41,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 		next, _ = r.takeLine(t, i, n)
 		next = slices.Clone(next)
 	}
-	if l.Actor.IsProbe() && c.phase.isUnstarted() && run == c.run+1 && r.p.IsRegular(i) && !c.phase.isLater() && !s.ending.known() {
+	if l.Actor.IsProbe() && c.progress.isUnstarted() && run == c.run+1 && r.p.IsRegular(i) && !c.progress.isByLaterSync() && !s.terminating.known() {
 		// The first sign of an instance: it was started, and its sync ended.
 		states, d = r.startSyncHasEnded(s, n, rules.AfterSync)
 		for a := range states {
@@ -53,7 +53,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 	if next, d = r.takeLineIn(states, next, d, i, n); len(next) > 0 {
 		return next, nil
 	}
-	return nil, firstOf(d, deny(rules.ListedOrder, s.synced))
+	return nil, firstOf(d, deny(rules.ListedOrder, s.startSyncEnded))
 }
 
 // takeLineIn takes the line as one of the newest instance of container i in each of the
@@ -82,7 +82,7 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 	if over && run < r.ev.Containers[i].NewestRun {
 		run = min(max(run, h.over)+1, r.ev.Containers[i].NewestRun) // what has ended may have written nothing
 	}
-	if r.next && run < r.ev.Containers[i].NewestRun {
+	if r.asNext && run < r.ev.Containers[i].NewestRun {
 		run++
 	}
 	return run
@@ -91,10 +91,10 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 // takeLine takes the line as one of the newest instance of container i.
 func (r *Reading) takeLine(s State, i, n int) ([]State, *Denial) {
 	c := &s.c[i]
-	if c.gone.known() {
-		return nil, deny(c.gone.Rule, c.gone)
+	if c.ended.known() {
+		return nil, deny(c.ended.Rule, c.ended)
 	}
-	if d := firstOf(r.outlivesGrace(&s, i, n), firstOf(r.overdue(&s, i, n), r.beforeSleepBeforeIt(i, c.run, n))); d != nil {
+	if d := firstOf(r.outlivesGrace(&s, i, n), firstOf(r.overdue(&s, i, n), r.startsWhileHookSleeps(i, c.run, n))); d != nil {
 		return nil, d
 	}
 	switch r.ob(n).Log.Actor {
@@ -125,7 +125,7 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	default:
 		return r.same(s), nil // of somebody else, or of the image
 	}
-	states, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox, byRestartAll)
+	states, d := r.stop(s, i, n, byTermination, byProbe, byHook, bySandbox, byRestartAll)
 	var next []State
 	for _, t := range states {
 		after, other := r.onTerm(t, i, n)

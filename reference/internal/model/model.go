@@ -36,9 +36,9 @@ type Reading struct {
 	// now is the observation that is being taken, and n its index.
 	now *record.Observation
 	n   int
-	// next: a line without a number is of the instance after the one that it
+	// asNext: a line without a number is of the instance after the one that it
 	// seems to be of.
-	next bool
+	asNext bool
 	// one is a buffer, so that a line which changes nothing costs no memory.
 	one [1]State
 }
@@ -72,7 +72,7 @@ func (r *Reading) Look(n int, o *record.Observation) { r.now, r.n = o, n }
 
 // AsNext has a line without a number taken for one of the instance after the one that it
 // seems to be of.
-func (r *Reading) AsNext(next bool) { r.next = next }
+func (r *Reading) AsNext(next bool) { r.asNext = next }
 
 // Instead is a reading in which line l of container c stands in the place of the observation
 // that is being taken, and that place.
@@ -121,7 +121,7 @@ func (r *Reading) Record(n int) {
 	case o.IsLog:
 		spec, run := &r.p.Containers[o.Container], r.runOf(o.Container, &o.Log)
 		old := spec.Probe(o.Log.Actor).Network && run > 0 && (o.Log.Actor != trace.StartupProbe || r.startsOld(o.Container, run, n)) && !r.shownBy(o.Container, run, n)
-		other := r.mayBeginAgain() || r.ev.Containers[o.Container].Changed != 0
+		other := r.mayEverStartOver() || r.ev.Containers[o.Container].Changed != 0
 		r.h[o.Container].record(spec, run, &o.Log, n, old, other)
 	case e.Event != nil:
 		r.recordEvent(n)

@@ -17,7 +17,7 @@ func (r *Reading) overdue(s *State, i, n int) *Denial {
 	if r.ev.GraceNeverEnds {
 		return nil
 	}
-	if s.ending.known() {
+	if s.terminating.known() {
 		return r.readinessOverdue(s, i, n)
 	}
 	return r.probeOverdue(s, i, n)
@@ -47,7 +47,7 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 // sidecarOverdue: the TERM of a sidecar follows as soon as everything that it waits
 // for has stopped.
 func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
-	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byEnding || x.term != 0 || r.ev.GraceNeverEnds || r.excused(rules.SidecarsTurn, i, n, 0) {
+	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byTermination || x.term != 0 || r.ev.GraceNeverEnds || r.excused(rules.SidecarsTurn, i, n, 0) {
 		return nil
 	}
 	var since record.Place
@@ -55,7 +55,7 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 	for j := range r.p.Inits + r.p.Regulars {
 		spec, y := &r.p.Containers[j], r.seenOf(s, j)
 		busy += spec.SleepStart // goes on though its container has ended
-		if spec.Role == podspec.Sidecar || y.mainEnd != 0 && r.endAsked(y.mainEnd.Index()) {
+		if spec.Role == podspec.Sidecar || y.mainEnd != 0 && r.endRequested(y.mainEnd.Index()) {
 			busy += spec.SleepStop // as does this, where the container was being stopped by then
 		}
 		if j != i {
@@ -129,7 +129,7 @@ func (r *Reading) stoppedBySync(s *State, j, n int) time.Duration {
 // probeOverdue: a container that was restarted is probed like its instance before.
 func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	spec, c, x := &r.p.Containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.phase.isFirst() || x.probed != 0 || x.first == 0 || c.kill != alive || r.excused(rules.ProbedAfterRestart, i, n, 0) {
+	if c.run == 0 || c.progress.isFirst() || x.probed != 0 || x.first == 0 || c.kill != notKilled || r.excused(rules.ProbedAfterRestart, i, n, 0) {
 		return nil
 	}
 	var due time.Duration
@@ -149,12 +149,12 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	since := x.first
 	for j := range s.c {
 		y := r.seenOf(s, j)
-		if s.c[j].phase.isStarted() {
+		if s.c[j].progress.isStarted() {
 			due += r.p.Containers[j].SleepStart // it sleeps on though its container has ended
 		}
 		switch {
-		case !r.p.Containers[j].PostStart || s.c[j].phase.isUnstarted():
-		case y.hookEnd == 0 && !s.c[j].gone.known():
+		case !r.p.Containers[j].PostStart || s.c[j].progress.isUnstarted():
+		case y.hookEnd == 0 && !s.c[j].ended.known():
 			return nil
 		default:
 			since = max(since, y.hookEnd)

@@ -42,9 +42,9 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 	if r.asksOldInstance(&s, i, n) {
 		return r.same(s), nil
 	}
-	if c := &s.c[i]; c.kill == byHook && !r.excused(rules.NoProbeAfterHookFailed, i, n, c.killed.Obs) {
+	if c := &s.c[i]; c.kill == byHook && !r.excused(rules.NoProbeAfterHookFailed, i, n, c.killCause.Obs) {
 		// It is stopped within the sync that started it.
-		return nil, deny(rules.AfterSync, Cause{c.killed.Obs, rules.AfterSync})
+		return nil, deny(rules.AfterSync, Cause{c.killCause.Obs, rules.AfterSync})
 	}
 	if l.Actor != trace.StartupProbe && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && x.started == 0 && !r.excused(rules.GateClosed, i, n, 0) {
 		return nil, because(deny(rules.StartupGates), "no startup probe of this instance has succeeded by then")
@@ -56,22 +56,22 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 		return nil, d
 	}
 	stops := l.Actor != trace.ReadinessProbe && (spec.Role != podspec.Sidecar || r.k.SidecarProbesStop())
-	if c := &s.c[i]; stops && s.ending.known() && !r.podIsOver(&s, i) && !r.lostBefore(s.ending.Obs) {
+	if c := &s.c[i]; stops && s.terminating.known() && !r.podIsOver(&s, i) && !r.sandboxLostForGoodBefore(s.terminating.Obs) {
 		// A Pod that comes to its end by itself, or loses its sandbox for good, is
 		// stopped by a sync, and probed until its phase says so. Of another, one probe may be in flight when the
 		// termination begins, and a tick may fall into it: then chance decides
 		// whether the worker ends or probes once more.
-		if c.after >= lastProbes || l.Actor == trace.LivenessProbe && x.started > s.ending.Obs && !r.sleepsFirst(i, n) {
-			return nil, deny(rules.ProbesStop, s.ending, Cause{x.started, rules.StartupGates})
+		if c.lateProbes >= lastProbes || l.Actor == trace.LivenessProbe && x.started > s.terminating.Obs && !r.sleepsFirst(i, n) {
+			return nil, deny(rules.ProbesStop, s.terminating, Cause{x.started, rules.StartupGates})
 		}
 		s = s.clone()
-		s.c[i].after++
+		s.c[i].lateProbes++
 	}
-	if c := &s.c[i]; c.returned.known() && (s.synced.known() || !r.p.IsRegular(i) || !c.phase.isFirst()) && !r.owesAnyRestart(&s, i) {
+	if c := &s.c[i]; c.hookReturned.known() && (s.startSyncEnded.known() || !r.p.IsRegular(i) || !c.progress.isFirst()) && !r.anyRestartIsOwed(&s, i) {
 		return r.same(s), nil
 	}
 	states, d := r.syncOfHasEnded(s, i, n, rules.AfterSync)
-	return r.withHookEnded(states, d, i, n, rules.AfterSync)
+	return r.keepIfHookEnded(states, d, i, n, rules.AfterSync)
 }
 
 // sleepsFirst reports whether line n may be of the first run of a probe whose
@@ -112,7 +112,7 @@ func (r *Reading) asksOldInstance(s *State, i int, n int) bool {
 	if !p.Network || c.run <= 0 {
 		return false
 	}
-	if c.phase.isFirst() && !(p.Fixed && s.anew) {
+	if c.progress.isFirst() && !(p.Fixed && s.startedOver) {
 		return false // the address that is asked was that of another sandbox
 	}
 	if l.Actor == trace.StartupProbe && !r.startsOld(i, c.run, n) {
@@ -152,7 +152,7 @@ func (r *Reading) startsOld(i int, run int32, n int) bool {
 	// A kubelet that was restarted, and that does not remember, may have stopped it for a
 	// liveness probe before it had started again in its eyes.
 	forgot := r.kubeletRestarted(n) && (!r.k.Remembers() || r.youngAtRestart(old, n))
-	return forgot || (old.passed == 0 || r.cutOff(old.passed, n)) && (r.p.IsRegular(i) && r.changedBy(i, n) || p.Fixed && r.ev.NewSandbox)
+	return forgot || (old.passed == 0 || r.kubeletRestartedSince(old.passed, n)) && (r.p.IsRegular(i) && r.changedBy(i, n) || p.Fixed && r.ev.NewSandbox)
 }
 
 // youngAtRestart reports whether the kubelet may have been restarted, by observation n, so soon

@@ -39,12 +39,12 @@ func (r *Reading) backoff(run int32) time.Duration {
 	return d
 }
 
-// beforeBackoff reports whether line n shows an instance of container i that was
+// tooSoonForBackoff reports whether line n shows an instance of container i that was
 // started before its backoff was over. x is the instance before it. A start in
 // the sync of a kill, and one of all containers, has no backoff; nor has one
 // long after the last. Only instances that were all seen to their end are
 // counted.
-func (r *Reading) beforeBackoff(i int, x *seen, n int) bool {
+func (r *Reading) tooSoonForBackoff(i int, x *seen, n int) bool {
 	l, spec := &r.ob(n).Log, &r.p.Containers[i]
 	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
 		if p := spec.Probe(a); p.Network || p.Declared && !r.ev.Writes(i, a) {
@@ -75,14 +75,14 @@ func (r *Reading) beforeBackoff(i int, x *seen, n int) bool {
 func (r *Reading) mayBeReplaced(s *State, i, n int) bool {
 	spec := &r.p.Containers[i]
 	again := spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0
-	return again && (r.seenOf(s, i).mainEnd != 0 || r.probeFailed(s, i)) || r.redefined(i, n)
+	return again && (r.seenOf(s, i).mainEnd != 0 || r.probeFailed(s, i)) || r.mayStopForDefinition(i, n)
 }
 
-// mayExit reports whether the kubelet may go by such an exit code of instance x of
+// mayHaveExitedWith reports whether the kubelet may go by such an exit code of instance x of
 // container i: the one that it was shown to have ended with, else the one that it
 // logged. A process that is being stopped may be killed between its last line and
 // its exit.
-func (r *Reading) mayExit(i int, x *seen, such func(code int32) bool) bool {
+func (r *Reading) mayHaveExitedWith(i int, x *seen, such func(code int32) bool) bool {
 	all := r.ev.Containers[i].Exits[x.run]
 	last := x.mainEnd
 	if last == 0 {
@@ -123,21 +123,21 @@ func (r *Reading) restart(s State, i int, run int32, n int) ([]State, *Denial) {
 	}
 	again := func(t State, returned Cause) State {
 		phase := restarted
-		if r.diedStarting(&t, i) && run == 1 {
+		if r.deadAfterFirstSync(&t, i) && run == 1 {
 			phase = restartedAtOnce
 		}
-		t.c[i] = instance{run: run, before: s.c[i].before, phase: phase, done: t.c[i].done, returned: returned}
+		t.c[i] = instance{run: run, runBeforeRound: s.c[i].runBeforeRound, progress: phase, nextMayStart: t.c[i].nextMayStart, hookReturned: returned}
 		return t
 	}
 	var next []State
 	for _, t := range states {
 		if r.shownRunning(&t, i) {
-			r.restartOwed(&t, i, n, rules.RestartSerial)
+			r.doOwedRestarts(&t, i, n, rules.RestartSerial)
 		}
 		r.restartThoseListedBefore(&t, i, n)
 		after, before, by := r.workerIsFree(t, i, n)
 		for j := range i {
-			if r.replacedFirst(&after, j, i) {
+			if r.restartedBeforeNext(&after, j, i) {
 				r.restartFirstTime(&after, j, n, rules.ListedOrder)
 			}
 		}
@@ -149,7 +149,7 @@ func (r *Reading) restart(s State, i int, run int32, n int) ([]State, *Denial) {
 		if before != nil {
 			t := again(*before, by)
 			if r.p.Containers[i].PostStart && r.ev.Marks(i, trace.PostStart) && !r.excused(rules.HookWithoutEnd, i, n, 0) {
-				t.c[i].gone = by // its hook has logged no end, so it died with it
+				t.c[i].ended = by // its hook has logged no end, so it died with it
 			}
 			next = append(next, t)
 		}
@@ -160,12 +160,12 @@ func (r *Reading) restart(s State, i int, run int32, n int) ([]State, *Denial) {
 	return nil, d
 }
 
-// replacedFirst reports whether container j, listed before container i and killed
+// restartedBeforeNext reports whether container j, listed before container i and killed
 // since a probe had failed, has been started again before what has waited for that
 // kill: the sync that kills it does so, the first time without a back-off.
-func (r *Reading) replacedFirst(s *State, j, i int) bool {
+func (r *Reading) restartedBeforeNext(s *State, j, i int) bool {
 	c, spec := &s.c[j], &r.p.Containers[j]
-	return c.kill == byProbe && c.gone.known() && c.run == 0 && r.ev.Containers[j].NewestRun > 0 && r.foreseeable(j) && r.foreseeable(i) &&
+	return c.kill == byProbe && c.ended.known() && c.run == 0 && r.ev.Containers[j].NewestRun > 0 && r.restartsInTurn(j) && r.restartsInTurn(i) &&
 		r.p.IsRegular(j) && r.p.IsRegular(i) && spec.Policy == corev1.RestartPolicyAlways && len(spec.Rules) == 0
 }
 
@@ -173,23 +173,23 @@ func (r *Reading) replacedFirst(s *State, j, i int) bool {
 // every sync that can have started the instance of i after the newest one: an
 // update showed both as ended.
 func (r *Reading) isDueBefore(s *State, j, i, n int) bool {
-	if !r.foreseeable(j) || !r.foreseeable(i) {
+	if !r.restartsInTurn(j) || !r.restartsInTurn(i) {
 		return false
 	}
-	return j < i && r.p.IsRegular(i) && (r.diedStarting(s, j) || s.c[j].phase == restartedAtOnce) || slices.ContainsFunc(r.ev.DueTogether, func(d record.DuePair) bool {
+	return j < i && r.p.IsRegular(i) && (r.deadAfterFirstSync(s, j) || s.c[j].progress == restartedAtOnce) || slices.ContainsFunc(r.ev.DueTogether, func(d record.DuePair) bool {
 		return d.First == j && d.Second == i && d.Run == s.c[i].run && d.Obs.Index() < n
 	})
 }
 
-// diedStarting reports whether the first instance of regular container j was dead
+// deadAfterFirstSync reports whether the first instance of regular container j was dead
 // when the sync that started it ended: the next sync, which finds it so, starts the
 // container again, and that first time without a back-off. Every restart of another
 // regular container comes with that sync or a later one.
-func (r *Reading) diedStarting(s *State, j int) bool {
+func (r *Reading) deadAfterFirstSync(s *State, j int) bool {
 	c, spec := &s.c[j], &r.p.Containers[j]
 	// Of one that wrote nothing the number may be that of the next one.
 	counted := r.seenOf(s, j).first != 0 || r.ev.LogComplete
-	return c.dead && c.phase.isFirst() && !c.phase.isLater() && c.run == 0 && r.ev.Containers[j].NewestRun > 0 && counted &&
+	return c.deadAtSyncEnd && c.progress.isFirst() && !c.progress.isByLaterSync() && c.run == 0 && r.ev.Containers[j].NewestRun > 0 && counted &&
 		r.p.IsRegular(j) && spec.Policy == corev1.RestartPolicyAlways && len(spec.Rules) == 0
 }
 
@@ -217,10 +217,10 @@ func (r *Reading) restartFirstTime(s *State, j, n int, rule string) {
 		return // that instance is over
 	case c.run == 0:
 		phase := restarted
-		if r.diedStarting(s, j) {
+		if r.deadAfterFirstSync(s, j) {
 			phase = restartedAtOnce
 		}
-		*c = instance{run: 1, before: c.before, phase: phase, done: c.done}
+		*c = instance{run: 1, runBeforeRound: c.runBeforeRound, progress: phase, nextMayStart: c.nextMayStart}
 	}
 	r.hookHasReturned(s, j, n, rule)
 }
@@ -231,13 +231,13 @@ func (r *Reading) mayRestart(s *State, i int, run int32, n int) *Denial {
 	switch {
 	case spec.Role == podspec.Ephemeral:
 		return deny(rules.EphemeralOnce, Cause{x.last, rules.EphemeralOnce})
-	case spec.Role == podspec.InitContainer && c.done.known():
-		return deny(rules.InitOnce, c.done)
-	case spec.Role == podspec.InitContainer && c.run == run-1 && x.mainEnd != 0 && !r.mayExit(i, x, podspec.Failed):
+	case spec.Role == podspec.InitContainer && c.nextMayStart.known():
+		return deny(rules.InitOnce, c.nextMayStart)
+	case spec.Role == podspec.InitContainer && c.run == run-1 && x.mainEnd != 0 && !r.mayHaveExitedWith(i, x, podspec.Failed):
 		return deny(rules.InitOnce, Cause{x.mainEnd, rules.InitOnce})
 	case run > r.ev.Containers[i].NewestRun:
 		return deny(rules.Instances, Cause{max(x.mainEnd, x.last), rules.Instances})
-	case c.run == run-1 && r.beforeBackoff(i, x, n):
+	case c.run == run-1 && r.tooSoonForBackoff(i, x, n):
 		return because(deny(rules.Backoff, Cause{x.last, rules.Backoff}), "container %s is started again %s after its last line; restart %d comes no sooner than %s behind the exit before it",
 			spec.Name, r.between(x.last, n), run, r.backoff(run))
 	}
@@ -246,16 +246,16 @@ func (r *Reading) mayRestart(s *State, i int, run int32, n int) *Denial {
 	}
 	exited := c.run == run-1 && x.mainEnd != 0
 	switch {
-	case exited && r.mayExit(i, x, spec.RestartsFor):
+	case exited && r.mayHaveExitedWith(i, x, spec.RestartsFor):
 	case x.first == 0 && r.kubeletRestarted(n):
 		// One that was created, and that its kubelet did not come to start, is made
 		// anew whatever the policy says.
 	case len(spec.Rules) > 0 && !exited:
 		// What the rules say depends on an exit code that was not seen.
-	case r.replaced(s, i, run, n):
+	case r.replacedForDefinition(s, i, run, n):
 	case spec.Policy == corev1.RestartPolicyNever:
 		return deny(r.policyRule(spec), Cause{max(x.mainEnd, x.term), rules.Policy})
-	case spec.Policy == corev1.RestartPolicyOnFailure && exited && !r.mayExit(i, x, podspec.Failed) && c.kill == alive && !r.probeFailed(s, i) && !r.killedAtLast(i, x):
+	case spec.Policy == corev1.RestartPolicyOnFailure && exited && !r.mayHaveExitedWith(i, x, podspec.Failed) && c.kill == notKilled && !r.probeFailed(s, i) && !r.mayHaveDiedOfHook(i, x):
 		// One that is being restarted because of a probe is started again
 		// however it ended meanwhile.
 		return deny(r.policyRule(spec), Cause{x.mainEnd, rules.Policy})
@@ -263,11 +263,11 @@ func (r *Reading) mayRestart(s *State, i int, run int32, n int) *Denial {
 	return nil
 }
 
-// replaced reports whether the kubelet may have started instance run of
+// replacedForDefinition reports whether the kubelet may have started instance run of
 // container i in the place of one whose definition had changed: it does so
 // whatever the policy says, once for each change, with one that ran when the sync
 // began (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
-func (r *Reading) replaced(s *State, i int, run int32, n int) bool {
+func (r *Reading) replacedForDefinition(s *State, i int, run int32, n int) bool {
 	c, spec, x := &s.c[i], &r.p.Containers[i], r.seenOf(s, i)
 	if !r.p.IsRegular(i) || !r.changedBy(i, n) {
 		return false
@@ -275,10 +275,10 @@ func (r *Reading) replaced(s *State, i int, run int32, n int) bool {
 	// Each kubelet may have left one behind that it had created and not started, and
 	// in each sandbox the container begins anew.
 	most := r.ev.Containers[i].Changes + int32(len(r.ev.Restarts))
-	if once := spec.Policy == corev1.RestartPolicyNever && len(spec.Rules) == 0 && !r.mayBeginAgain(); once && run > most && !r.ev.Containers[i].StartFailed {
+	if once := spec.Policy == corev1.RestartPolicyNever && len(spec.Rules) == 0 && !r.mayEverStartOver(); once && run > most && !r.ev.Containers[i].StartFailed {
 		return false
 	}
-	if c.run != run-1 || x.mainEnd == 0 || c.kill != alive {
+	if c.run != run-1 || x.mainEnd == 0 || c.kill != notKilled {
 		return true
 	}
 	// It ended before anybody stopped it, and a sync may have learned of that

@@ -10,45 +10,45 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// mayBeginAnew reports whether all containers may have been started anew since
+// mayStartOver reports whether all containers may have been started anew since
 // the last time: the sandbox was lost, or a container asked for it. Where the
 // Pod has ended since, that was before, and nothing was seen of it.
-func (r *Reading) mayBeginAnew(s *State) bool {
-	if !slices.ContainsFunc(s.c, func(c instance) bool { return c.phase.isStarted() }) {
+func (r *Reading) mayStartOver(s *State) bool {
+	if !slices.ContainsFunc(s.c, func(c instance) bool { return c.progress.isStarted() }) {
 		return false
 	}
 	for i := range s.c {
-		if s.ending.known() && (s.c[i].kill == byEnding || r.seenOf(s, i).last >= s.ending.Obs) {
+		if s.terminating.known() && (s.c[i].kill == byTermination || r.seenOf(s, i).last >= s.terminating.Obs) {
 			return false
 		}
 	}
-	return r.ev.NewSandbox && r.p.Policy != corev1.RestartPolicyNever || r.asksForAll(s)
+	return r.ev.NewSandbox && r.p.Policy != corev1.RestartPolicyNever || r.mayRestartAll(s)
 }
 
-// sandboxLost reports whether the sandbox may have been replaced since the
+// sandboxMayBeReplaced reports whether the sandbox may have been replaced since the
 // last time. Where nothing is started again it is not, and all is stopped; but what
 // is stopped then may exit with a code for which it asks for all to be restarted
 // (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
-func (r *Reading) sandboxLost(s *State) bool {
+func (r *Reading) sandboxMayBeReplaced(s *State) bool {
 	replaced := r.p.Policy != corev1.RestartPolicyNever || r.p.Gates[rules.GateRestartAll] != ""
-	return r.ev.NewSandbox && replaced && !s.ending.known()
+	return r.ev.NewSandbox && replaced && !s.terminating.known()
 }
 
-// leftSandbox is what shows that a sandbox which is lost for good has all containers
+// stoppedWithSandbox is what shows that a sandbox which is lost for good has all containers
 // stopped: none is started again in it.
-func (r *Reading) leftSandbox(s *State) Cause {
+func (r *Reading) stoppedWithSandbox(s *State) Cause {
 	var first Cause
 	for j := range s.c {
-		if c := &s.c[j]; c.kill == bySandbox && r.p.Policy == corev1.RestartPolicyNever && (!first.known() || c.killed.Obs < first.Obs) {
-			first = Cause{c.killed.Obs, rules.NoStart}
+		if c := &s.c[j]; c.kill == bySandbox && r.p.Policy == corev1.RestartPolicyNever && (!first.known() || c.killCause.Obs < first.Obs) {
+			first = Cause{c.killCause.Obs, rules.NoStart}
 		}
 	}
 	return first
 }
 
-// asksForAll reports whether a container has exited with a code for which one
+// mayRestartAll reports whether a container has exited with a code for which one
 // of its rules restarts all containers.
-func (r *Reading) asksForAll(s *State) bool {
+func (r *Reading) mayRestartAll(s *State) bool {
 	_, asks := r.restartAllAsked(s)
 	return asks
 }
@@ -69,45 +69,45 @@ func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 			// shows that one did.
 			return Cause{x.last, rules.RestartAll}, true
 		}
-		if s.c[i].phase.isUnstarted() {
+		if s.c[i].progress.isUnstarted() {
 			continue
 		}
 		// A main process that logs no end may have exited with any code; one
 		// that died before it could has the code that a status shows, if one can.
-		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.Containers[i].AskedRestartAll || r.ev.Containers[i].EndNotShown || r.logOnly) || x.mainEnd != 0 && r.mayExit(i, x, spec.RestartsAllFor) {
+		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.Containers[i].AskedRestartAll || r.ev.Containers[i].EndNotShown || r.logOnly) || x.mainEnd != 0 && r.mayHaveExitedWith(i, x, spec.RestartsAllFor) {
 			return Cause{max(x.mainEnd, x.last), rules.RestartAll}, true
 		}
 	}
 	return Cause{}, false
 }
 
-// beginAnew is the hidden step to a new round: every instance has ended, and
+// startOver is the hidden step to a new round: every instance has ended, and
 // the Pod begins with its first init container.
-func (r *Reading) beginAnew(s State, n int) State {
+func (r *Reading) startOver(s State, n int) State {
 	t := s.clone()
-	t.anew = true
-	t.synced = Cause{}
+	t.startedOver = true
+	t.startSyncEnded = Cause{}
 	for i := range t.c {
 		if r.p.Containers[i].Role != podspec.Ephemeral {
 			// One that was created and never ran is not counted by the log.
 			run := r.h[i].newest().run
-			t.c[i] = instance{run: run, before: -1}
+			t.c[i] = instance{run: run, runBeforeRound: -1}
 			if r.p.Containers[i].Role == podspec.Sidecar {
-				t.c[i].before = run
+				t.c[i].runBeforeRound = run
 			}
 		}
 	}
 	return t
 }
 
-// lostForGood reports whether a sandbox was lost that is not replaced: the sync that
+// sandboxLostForGood reports whether a sandbox was lost that is not replaced: the sync that
 // finds it so stops all that is left of the Pod (pkg/kubelet/kuberuntime/kuberuntime_manager.go,
 // computePodActions).
-func (r *Reading) lostForGood() bool {
+func (r *Reading) sandboxLostForGood() bool {
 	return r.ev.NewSandbox && r.p.Policy == corev1.RestartPolicyNever
 }
 
-// lostBefore reports whether that may have been so before an observation (index + 1).
-func (r *Reading) lostBefore(obs record.Place) bool {
-	return r.lostForGood() && (len(r.ev.SandboxStops) == 0 || r.ev.SandboxStops[0] <= obs)
+// sandboxLostForGoodBefore reports whether that may have been so before an observation (index + 1).
+func (r *Reading) sandboxLostForGoodBefore(obs record.Place) bool {
+	return r.sandboxLostForGood() && (len(r.ev.SandboxStops) == 0 || r.ev.SandboxStops[0] <= obs)
 }

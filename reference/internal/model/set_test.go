@@ -21,11 +21,11 @@ func TestSetKeepsEachStateOnce(t *testing.T) {
 		var oneByOne []State
 		for range n {
 			s := NewState(&p)
-			s.anew = r.IntN(2) == 0
+			s.startedOver = r.IntN(2) == 0
 			for i := range s.c {
-				s.c[i].run, s.c[i].phase, s.c[i].kill = int32(r.IntN(4)), phase(r.IntN(2)), killing(r.IntN(3))
+				s.c[i].run, s.c[i].progress, s.c[i].kill = int32(r.IntN(4)), progress(r.IntN(2)), killReason(r.IntN(3))
 				if r.IntN(2) == 0 {
-					s.c[i].gone = Cause{record.PlaceOf(r.IntN(3)), rules.Instances}
+					s.c[i].ended = Cause{record.PlaceOf(r.IntN(3)), rules.Instances}
 				}
 			}
 			all.Add(&s)

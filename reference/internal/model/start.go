@@ -11,30 +11,30 @@ import (
 func (r *Reading) start(s State, i int, run int32, n int) ([]State, *Denial) {
 	s = r.asNewKubeletFinds(s, n)
 	c := &s.c[i]
-	if s.ending.known() && (c.kill == byEnding || c.phase.isUnstarted() && c.gone.known() || r.seenOf(&s, i).last >= s.ending.Obs) {
+	if s.terminating.known() && (c.kill == byTermination || c.progress.isUnstarted() && c.ended.known() || r.seenOf(&s, i).last >= s.terminating.Obs) {
 		// Otherwise it was started before, and its first line came late.
-		return nil, deny(rules.NoStart, s.ending)
+		return nil, deny(rules.NoStart, s.terminating)
 	}
-	if s.ending.known() && c.phase.isUnstarted() && i < r.p.Inits {
+	if s.terminating.known() && c.progress.isUnstarted() && i < r.p.Inits {
 		// The one before it had to end before the Pod did.
 		for j := range i {
-			if x := r.seenOf(&s, j); r.p.Containers[j].Role == podspec.InitContainer && (!s.c[j].done.known() || s.c[j].done.Obs > s.ending.Obs) && (x.mainEnd == 0 || x.mainEnd > s.ending.Obs) {
-				return nil, deny(rules.NoStart, s.ending)
+			if x := r.seenOf(&s, j); r.p.Containers[j].Role == podspec.InitContainer && (!s.c[j].nextMayStart.known() || s.c[j].nextMayStart.Obs > s.terminating.Obs) && (x.mainEnd == 0 || x.mainEnd > s.terminating.Obs) {
+				return nil, deny(rules.NoStart, s.terminating)
 			}
 		}
 	}
 	var next []State
 	var d *Denial
-	switch lost := r.leftSandbox(&s); {
+	switch lost := r.stoppedWithSandbox(&s); {
 	case lost.known() && (c.kill == bySandbox || r.seenOf(&s, i).last >= lost.Obs):
 		d = deny(rules.NoStart, lost)
-	case c.phase.isUnstarted():
-		next, d = r.startPastUnseen(s.clone(), i, run, n)
+	case c.progress.isUnstarted():
+		next, d = r.startUnstarted(s.clone(), i, run, n)
 	default:
 		next, d = r.restart(s, i, run, n)
 	}
-	if r.mayBeginAnew(&s) {
-		more, other := r.startPastUnseen(r.beginAnew(s, n), i, run, n)
+	if r.mayStartOver(&s) {
+		more, other := r.startUnstarted(r.startOver(s, n), i, run, n)
 		next = append(next, more...)
 		if d == nil {
 			d = other
@@ -43,7 +43,7 @@ func (r *Reading) start(s State, i int, run int32, n int) ([]State, *Denial) {
 	if len(next) == 0 {
 		return nil, d
 	}
-	if s.ending.known() {
+	if s.terminating.known() {
 		for a := range next {
 			r.hookHasReturned(&next[a], i, n, rules.TermAfterSync)
 			r.stoppedBeforeSidecar(&next[a], i)
@@ -61,16 +61,16 @@ func (r *Reading) stoppedBeforeSidecar(s *State, i int) {
 	}
 	for j := range min(i, r.p.Inits) {
 		x := r.seenOf(s, j)
-		if c := &s.c[i]; r.p.Containers[j].Role == podspec.Sidecar && r.waitsFor(s, j, i) && s.c[j].kill == byEnding && x.term != 0 && !c.gone.known() && r.graceLeft(s, j, x.term.Index()) {
-			c.gone = Cause{x.term, rule}
+		if c := &s.c[i]; r.p.Containers[j].Role == podspec.Sidecar && r.waitsFor(s, j, i) && s.c[j].kill == byTermination && x.term != 0 && !c.ended.known() && r.graceLeft(s, j, x.term.Index()) {
+			c.ended = Cause{x.term, rule}
 		}
 	}
 }
 
-// startPastUnseen starts instance run of container i in a round in which none was
+// startUnstarted starts instance run of container i in a round in which none was
 // started before. If it is not the next one, that was started, and the one that
 // was seen is a restart of it. The state is the caller's own.
-func (r *Reading) startPastUnseen(s State, i int, run int32, n int) ([]State, *Denial) {
+func (r *Reading) startUnstarted(s State, i int, run int32, n int) ([]State, *Denial) {
 	// The runs that the kubelet counts go on where a new round begins; a log
 	// that begins in the middle of a round may have any.
 	first, again := s.c[i].run+1, s.clone()
@@ -83,7 +83,7 @@ func (r *Reading) startPastUnseen(s State, i int, run int32, n int) ([]State, *D
 		more, other := r.restart(t, i, run, n)
 		next, d = append(next, more...), firstOf(d, other)
 	}
-	if s.anew {
+	if s.startedOver {
 		// Or those before it were of the round before, and left no line.
 		more, other := r.startFirst(again, i, run, n)
 		next, d = append(next, more...), firstOf(d, other)
@@ -94,8 +94,8 @@ func (r *Reading) startPastUnseen(s State, i int, run int32, n int) ([]State, *D
 // startFirst starts container i for the first time in this round. The state is
 // the caller's own.
 func (r *Reading) startFirst(s State, i int, run int32, n int) ([]State, *Denial) {
-	if c := &s.c[i]; c.gone.known() {
-		return nil, deny(c.gone.Rule, c.gone)
+	if c := &s.c[i]; c.ended.known() {
+		return nil, deny(c.ended.Rule, c.ended)
 	}
 	var next []State
 	switch {
@@ -109,12 +109,12 @@ func (r *Reading) startFirst(s State, i int, run int32, n int) ([]State, *Denial
 		}
 		return next, d
 	}
-	if !s.c[i].phase.isLater() && !s.synced.known() {
-		states, d := r.syncReaches(s.clone(), i, n)
+	if !s.c[i].progress.isByLaterSync() && !s.startSyncEnded.known() {
+		states, d := r.startSyncHasReached(s.clone(), i, n)
 		if d != nil {
 			return nil, d
 		}
-		held := r.startedAfterSidecar(&s, n)
+		held := r.startSyncEndedBeforeSidecar(&s, n)
 		for _, t := range states {
 			if t = withFirstStart(t, i, run); !held {
 				next = append(next, t)
@@ -127,11 +127,11 @@ func (r *Reading) startFirst(s State, i int, run int32, n int) ([]State, *Denial
 			return nil, d
 		}
 	}
-	if s.c[i].phase.isLater() || r.mayStartLater(&s, i) || r.kubeletRestarted(n) {
+	if s.c[i].progress.isByLaterSync() || r.mayStartLater(&s, i) || r.kubeletRestarted(n) {
 		// The first start failed, was cut off, or had to wait; a later sync,
 		// which begins when the first one has ended, starts it.
 		t := s.clone()
-		t.c[i].phase = postponed
+		t.c[i].progress = postponed
 		states, d := r.startSyncHasEnded(t, n, rules.RestartSerial)
 		if d != nil && len(next) == 0 {
 			return nil, d
@@ -141,26 +141,26 @@ func (r *Reading) startFirst(s State, i int, run int32, n int) ([]State, *Denial
 		}
 	}
 	if len(next) == 0 {
-		return nil, deny(rules.ListedOrder, s.synced)
+		return nil, deny(rules.ListedOrder, s.startSyncEnded)
 	}
 	return next, nil
 }
 
-// startedAfterSidecar reports whether a sidecar that has been started again, and not come
+// startSyncEndedBeforeSidecar reports whether a sidecar that has been started again, and not come
 // to its start by observation n, lets a regular container show only now: that was
 // started behind the instance before, so its sync had ended when the sidecar was
 // started again. A sidecar behind which others had come to their start is started
 // again by the sync that starts the regular containers, which waits for its hook
 // alone.
-func (r *Reading) startedAfterSidecar(s *State, n int) bool {
+func (r *Reading) startSyncEndedBeforeSidecar(s *State, n int) bool {
 	for j := range r.p.Inits {
 		c := &s.c[j]
-		if r.p.Containers[j].Role != podspec.Sidecar || c.phase.isUnstarted() || c.done.known() || !r.neverKilled(j) {
+		if r.p.Containers[j].Role != podspec.Sidecar || c.progress.isUnstarted() || c.nextMayStart.known() || !r.probesNeverKill(j) {
 			continue
 		}
 		x := r.seenOf(s, j)
 		waits := j == r.p.Inits-1 || r.p.Containers[j].PostStart && x.hookEnd == 0 && r.ev.Marks(j, trace.PostStart)
-		if now, d := r.sidecarStarted(c, x, j, n); waits && !now && d == nil {
+		if now, d := r.sidecarHasStarted(c, x, j, n); waits && !now && d == nil {
 			return true
 		}
 	}
@@ -170,12 +170,12 @@ func (r *Reading) startedAfterSidecar(s *State, n int) bool {
 // mayStartLater reports whether another sync than the first one of this round may
 // start container i: its start failed, or its back-off goes on in a new sandbox.
 func (r *Reading) mayStartLater(s *State, i int) bool {
-	return r.ev.Containers[i].StartFailed || s.anew && r.ev.NewSandbox && r.ev.Containers[i].NewestRun >= 2
+	return r.ev.Containers[i].StartFailed || s.startedOver && r.ev.NewSandbox && r.ev.Containers[i].NewestRun >= 2
 }
 
 // withFirstStart has instance run of container i started, the first of this round.
 func withFirstStart(s State, i int, run int32) State {
 	c := &s.c[i]
-	c.run, c.phase = run, c.phase.begun()
+	c.run, c.progress = run, c.progress.withFirstStart()
 	return s
 }

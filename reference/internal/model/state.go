@@ -14,24 +14,24 @@ import (
 // every step returns new ones.
 type State struct {
 	c []instance
-	// anew: every container has begun anew since, with a new sandbox, or by
+	// startedOver: every container has begun anew since, with a new sandbox, or by
 	// RestartAllContainers. What is called a round here begins with that.
-	anew bool
-	// synced: the sync that starts the regular containers has surely ended in
+	startedOver bool
+	// startSyncEnded: the sync that starts the regular containers has surely ended in
 	// this round.
-	synced Cause
-	// ending: the termination of the whole Pod has surely begun.
-	ending Cause
+	startSyncEnded Cause
+	// terminating: the termination of the whole Pod has surely begun.
+	terminating Cause
 }
 
 func (c Cause) known() bool { return c.Obs != 0 }
 
-// phase says how the newest instance of a container came to be started in this round.
-type phase uint8
+// progress says how the newest instance of a container came to be started in this round.
+type progress uint8
 
 const (
 	// unstarted: none was started in this round so far.
-	unstarted phase = iota
+	unstarted progress = iota
 	// postponed: its first start of this round failed, or was cut off, so that another
 	// sync than the first one starts it.
 	postponed
@@ -46,21 +46,21 @@ const (
 	restartedAtOnce
 )
 
-func (p phase) isUnstarted() bool { return p <= postponed }
-func (p phase) isStarted() bool   { return p > postponed }
-func (p phase) isFirst() bool     { return p == startedFirst || p == startedLater }
-func (p phase) isLater() bool     { return p == postponed || p == startedLater }
+func (p progress) isUnstarted() bool   { return p <= postponed }
+func (p progress) isStarted() bool     { return p > postponed }
+func (p progress) isFirst() bool       { return p == startedFirst || p == startedLater }
+func (p progress) isByLaterSync() bool { return p == postponed || p == startedLater }
 
-// begun is the phase once the first instance of this round was started.
-func (p phase) begun() phase {
-	if p.isLater() {
+// withFirstStart is the phase once the first instance of this round was started.
+func (p progress) withFirstStart() progress {
+	if p.isByLaterSync() {
 		return startedLater
 	}
 	return startedFirst
 }
 
-// later is the phase where another sync than the first one has started it.
-func (p phase) later() phase {
+// byLaterSync is the phase where another sync than the first one has started it.
+func (p progress) byLaterSync() progress {
 	switch p {
 	case unstarted:
 		return postponed
@@ -76,40 +76,40 @@ type instance struct {
 	run int32
 	// before is the newest run of a sidecar when this round began; -1 in the first,
 	// and for other containers.
-	before int32
+	runBeforeRound int32
 	// phase is how it came to be started in this round.
-	phase phase
-	// dead: this instance had ended when the sync that started it did.
-	dead bool
+	progress progress
+	// deadAtSyncEnd: this instance had ended when the sync that started it did.
+	deadAtSyncEnd bool
 	// kill: the container is being stopped, and why.
-	kill killing
+	kill killReason
 	// after counts startup and liveness probes since the termination began.
-	after uint8
-	// returned: the postStart hook of this instance has surely returned.
-	returned Cause
+	lateProbes uint8
+	// hookReturned: the postStart hook of this instance has surely returned.
+	hookReturned Cause
 	// killed is what forced kill.
-	killed Cause
-	// gone: the instance has surely ended, or, if it is not started yet, never will be.
-	gone Cause
-	// done: what is listed behind this init container or sidecar could start.
-	done Cause
+	killCause Cause
+	// ended: the instance has surely ended, or, if it is not started yet, never will be.
+	ended Cause
+	// nextMayStart: what is listed behind this init container or sidecar could start.
+	nextMayStart Cause
 }
 
-type killing uint8
+type killReason uint8
 
 const (
-	alive        killing = iota
-	byEnding             // the whole Pod is terminated
-	byProbe              // a liveness or startup probe failed, or the definition changed
-	byHook               // the postStart hook failed
-	bySandbox            // the sandbox is replaced
-	byRestartAll         // a container asked for the restart of all
+	notKilled     killReason = iota
+	byTermination            // the whole Pod is terminated
+	byProbe                  // a liveness or startup probe failed, or the definition changed
+	byHook                   // the postStart hook failed
+	bySandbox                // the sandbox is replaced
+	byRestartAll             // a container asked for the restart of all
 )
 
 func NewState(p *podspec.Pod) State {
 	s := State{c: make([]instance, len(p.Containers))}
 	for i := range s.c {
-		s.c[i] = instance{run: -1, before: -1}
+		s.c[i] = instance{run: -1, runBeforeRound: -1}
 	}
 	return s
 }
@@ -133,7 +133,9 @@ func (s *State) hash() uint64 {
 }
 
 // key tells apart what is known of a state beside its instances.
-func (s *State) key() uint32 { return bits(s.anew, s.synced.known(), s.ending.known()) }
+func (s *State) key() uint32 {
+	return bits(s.startedOver, s.startSyncEnded.known(), s.terminating.known())
+}
 
 // instanceKey tells instances apart.
 type instanceKey struct {
@@ -142,8 +144,8 @@ type instanceKey struct {
 }
 
 func (c *instance) key() instanceKey {
-	facts := bits(c.dead, c.returned.known(), c.gone.known(), c.done.known())
-	return instanceKey{c.run, c.before, facts | uint32(c.phase)<<4 | uint32(c.kill)<<8 | uint32(c.after)<<16}
+	facts := bits(c.deadAtSyncEnd, c.hookReturned.known(), c.ended.known(), c.nextMayStart.known())
+	return instanceKey{c.run, c.runBeforeRound, facts | uint32(c.progress)<<4 | uint32(c.kill)<<8 | uint32(c.lateProbes)<<16}
 }
 
 // bits packs up to eight facts.
@@ -158,11 +160,11 @@ func bits(facts ...bool) (b uint32) {
 
 // Causes calls do with the observations (index + 1) that forced the facts of the state.
 func (s *State) Causes(do func(obs record.Place)) {
-	do(s.synced.Obs)
-	do(s.ending.Obs)
+	do(s.startSyncEnded.Obs)
+	do(s.terminating.Obs)
 	for i := range s.c {
 		c := &s.c[i]
-		for _, x := range []Cause{c.returned, c.killed, c.gone, c.done} {
+		for _, x := range []Cause{c.hookReturned, c.killCause, c.ended, c.nextMayStart} {
 			do(x.Obs)
 		}
 	}

@@ -66,7 +66,7 @@ func (r *Reading) containerFits(spec *podspec.Container, cs *corev1.ContainerSta
 func (r *Reading) startupTakenBack(spec *podspec.Container, cs *corev1.ContainerStatus) bool {
 	i := r.p.Index[spec.Name]
 	x := r.h[i].at(cs.RestartCount)
-	failed := spec.Startup.Network || !r.ev.Writes(i, trace.StartupProbe) || r.unlogged(i, r.n) || x.started != 0 && x.failures[record.RowOf(trace.StartupProbe)] > 0
+	failed := spec.Startup.Network || !r.ev.Writes(i, trace.StartupProbe) || r.mayFailUnlogged(i, r.n) || x.started != 0 && x.failures[record.RowOf(trace.StartupProbe)] > 0
 	return spec.Startup.Declared && !r.k.StartupProbeStops() && failed
 }
 
@@ -173,7 +173,7 @@ func viewOf(p *podspec.Pod, pod *corev1.Pod) view {
 func (r *Reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	all := r.phasesOfRound(pod, v)
 	for _, other := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning} {
-		if r.mayBeginAgain() && !slices.Contains(all, other) {
+		if r.mayEverStartOver() && !slices.Contains(all, other) {
 			all = append(all, other)
 		}
 	}
@@ -441,7 +441,7 @@ func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Den
 		// One that is not ready makes the others so that have a probe.
 		p := &r.p.Containers[j].Readiness
 		failed := slices.ContainsFunc(r.h[j].runs, func(x seen) bool { return x.failures[record.RowOf(trace.ReadinessProbe)] > 0 })
-		if p.Declared && (p.Network || failed || r.unlogged(j, n) || r.eventsBehind(n) || !r.ev.Writes(j, trace.ReadinessProbe)) {
+		if p.Declared && (p.Network || failed || r.mayFailUnlogged(j, n) || r.eventsMayBeLate(n) || !r.ev.Writes(j, trace.ReadinessProbe)) {
 			return nil
 		}
 	}
@@ -471,7 +471,7 @@ func (r *Reading) together(s State, pod *corev1.Pod, n int) *Denial {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for k := range list {
 			cs := &list[k]
-			if c := &s.c[r.p.Index[cs.Name]]; record.IsEnd(cs.State.Terminated) && c.kill == byEnding && c.phase.isStarted() && c.run == cs.RestartCount {
+			if c := &s.c[r.p.Index[cs.Name]]; record.IsEnd(cs.State.Terminated) && c.kill == byTermination && c.progress.isStarted() && c.run == cs.RestartCount {
 				stopped = cs.Name
 			}
 			if cs.State.Running != nil {
@@ -480,7 +480,7 @@ func (r *Reading) together(s State, pod *corev1.Pod, n int) *Denial {
 		}
 	}
 	if stopped != "" && runs != "" {
-		return because(deny(rules.Together, s.ending), "container %s is shown as terminated while container %s is shown as running", stopped, runs)
+		return because(deny(rules.Together, s.terminating), "container %s is shown as terminated while container %s is shown as running", stopped, runs)
 	}
 	return nil
 }

@@ -23,11 +23,11 @@ func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 	for _, a := range r.ev.Ends {
 		// The clock of the node may be behind that of the recorder, by which the
 		// line had not arrived either.
-		if act := r.obAt(a).Entry.At; s.c[i].kill == byEnding && !a.After(n) && !r.ob(n).Entry.At.Before(act.Add(min(r.grace(a), d))) {
+		if act := r.obAt(a).Entry.At; s.c[i].kill == byTermination && !a.After(n) && !r.ob(n).Entry.At.Before(act.Add(min(r.grace(a), d))) {
 			return false
 		}
 	}
-	if s.c[i].kill == byEnding && r.lostForGood() {
+	if s.c[i].kill == byTermination && r.sandboxLostForGood() {
 		for _, a := range r.ev.SandboxStops {
 			if !a.After(n) && !r.ob(n).Entry.At.Before(r.obAt(a).Entry.At.Add(min(time.Duration(r.p.Grace)*time.Second, d))) {
 				return false
@@ -37,15 +37,15 @@ func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 	return r.stoppedWithin(s, i, n, d)
 }
 
-// stopCause is what asleep counts from.
-func (r *Reading) stopCause(s *State, i, n int) Cause {
+// sleepCause is what asleep counts from.
+func (r *Reading) sleepCause(s *State, i, n int) Cause {
 	x := r.seenOf(s, i)
 	obs := x.hookEnd
 	switch s.c[i].kill {
 	case byProbe:
 		obs = x.failing
-	case byEnding:
-		obs = s.ending.Obs
+	case byTermination:
+		obs = s.terminating.Obs
 		for _, a := range r.ev.Ends {
 			if !a.After(n) {
 				obs = min(obs, a)
@@ -57,8 +57,8 @@ func (r *Reading) stopCause(s *State, i, n int) Cause {
 
 // stop is the hidden step to the kill of container i. It returns one state for
 // each reason that the kubelet may have had by observation n.
-func (r *Reading) stop(s State, i, n int, why ...killing) ([]State, *Denial) {
-	if s.c[i].kill != alive {
+func (r *Reading) stop(s State, i, n int, why ...killReason) ([]State, *Denial) {
+	if s.c[i].kill != notKilled {
 		return []State{s.clone()}, nil
 	}
 	var next []State
@@ -77,14 +77,14 @@ func (r *Reading) stop(s State, i, n int, why ...killing) ([]State, *Denial) {
 	return nil, first
 }
 
-func (r *Reading) stopFor(s State, i, n int, w killing) ([]State, *Denial) {
+func (r *Reading) stopFor(s State, i, n int, w killReason) ([]State, *Denial) {
 	spec, x := &r.p.Containers[i], r.seenOf(&s, i)
 	stopping := func(t State) State {
-		t.c[i].kill, t.c[i].killed = w, at(n, rules.TermCause)
+		t.c[i].kill, t.c[i].killCause = w, at(n, rules.TermCause)
 		return t
 	}
 	switch w {
-	case byEnding:
+	case byTermination:
 		states, d := r.terminate(s, i, n)
 		var next []State
 		for _, t := range states {
@@ -92,7 +92,7 @@ func (r *Reading) stopFor(s State, i, n int, w killing) ([]State, *Denial) {
 		}
 		return next, d
 	case byProbe:
-		if !r.redefined(i, n) && !r.probeFailed(&s, i) {
+		if !r.mayStopForDefinition(i, n) && !r.probeFailed(&s, i) {
 			return nil, nil
 		}
 		if d := r.tooFewFailures(i, x, n); d != nil {
@@ -109,8 +109,8 @@ func (r *Reading) stopFor(s State, i, n int, w killing) ([]State, *Denial) {
 			r.otherHooksHaveReturned(&t, i, n, rules.KillAfterSync, since)
 			if r.k.Holds(rules.KillsSerial) && !told {
 				for j := range t.c {
-					if c := &t.c[j]; j != i && c.kill == byProbe && !c.gone.known() && !r.excused(rules.KillAwaited, j, n, c.killed.Obs) {
-						c.gone = at(n, rules.KillsSerial)
+					if c := &t.c[j]; j != i && c.kill == byProbe && !c.ended.known() && !r.excused(rules.KillAwaited, j, n, c.killCause.Obs) {
+						c.ended = at(n, rules.KillsSerial)
 					}
 				}
 			}
@@ -120,16 +120,16 @@ func (r *Reading) stopFor(s State, i, n int, w killing) ([]State, *Denial) {
 	case byHook:
 		// A hook that died, or that nobody answered, has left no end, and its
 		// Event may be lost. What it writes behind this is refused.
-		died := x.hookEnd == 0 && !s.c[i].returned.known()
-		if !spec.PostStart || !r.ev.Containers[i].HookFailed && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).IsLog || !r.hookDied(&s, i, n)) {
+		died := x.hookEnd == 0 && !s.c[i].hookReturned.known()
+		if !spec.PostStart || !r.ev.Containers[i].HookFailed && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).IsLog || !r.hookMayHaveDied(&s, i, n)) {
 			return nil, nil
 		}
 		t := s.clone()
 		r.hookHasReturned(&t, i, n, rules.TermCause)
-		t.c[i].gone = s.c[i].gone // it is being stopped, and has not ended yet
+		t.c[i].ended = s.c[i].ended // it is being stopped, and has not ended yet
 		return []State{stopping(t)}, nil
 	case bySandbox, byRestartAll:
-		if w == bySandbox && !r.sandboxLost(&s) || w == byRestartAll && !r.asksForAll(&s) {
+		if w == bySandbox && !r.sandboxMayBeReplaced(&s) || w == byRestartAll && !r.mayRestartAll(&s) {
 			return nil, nil
 		}
 		t := s.clone()

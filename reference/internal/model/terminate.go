@@ -32,7 +32,7 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 	}
 	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
 		y := r.seenOf(s, j)
-		died := s.c[j].phase.isStarted() && r.h[j].over >= s.c[j].run
+		died := s.c[j].progress.isStarted() && r.h[j].over >= s.c[j].run
 		switch {
 		case y.mainEnd == 0 && (died || !deleted), r.stoppedForGood(s, j):
 			return time.Time{}, false // this one may have been stopped with the Pod
@@ -54,12 +54,12 @@ func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 		return s, because(deny(rules.PreStopFirst, Cause{x.preStopBegin, rules.PreStopFirst}), "the preStop hook of container %s has begun and not ended, and its grace period is not over", r.p.Containers[i].Name)
 	}
 	if r.preStopSleeps(&s, i, n) {
-		return s, because(deny(rules.PreStopFirst, r.stopCause(&s, i, n)), "the preStop hook of container %s sleeps for %s, which are not over, nor is its grace period", r.p.Containers[i].Name, r.p.Containers[i].SleepStop)
+		return s, because(deny(rules.PreStopFirst, r.sleepCause(&s, i, n)), "the preStop hook of container %s sleeps for %s, which are not over, nor is its grace period", r.p.Containers[i].Name, r.p.Containers[i].SleepStop)
 	}
 	if d := r.sidecarOverdue(&s, i, n); d != nil {
 		return s, d
 	}
-	if c.kill != byEnding || r.p.Containers[i].Role != podspec.Sidecar || !r.graceLeft(&s, i, n) {
+	if c.kill != byTermination || r.p.Containers[i].Role != podspec.Sidecar || !r.graceLeft(&s, i, n) {
 		return s, nil
 	}
 	// A sidecar waits for its turn: for the regular containers and for the
@@ -69,8 +69,8 @@ func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 		if j < r.p.Inits {
 			rule = rules.SidecarsReverse
 		}
-		if o := &s.c[j]; o.phase.isStarted() && !o.gone.known() && r.waitsFor(&s, i, j) {
-			o.gone = at(n, rule)
+		if o := &s.c[j]; o.progress.isStarted() && !o.ended.known() && r.waitsFor(&s, i, j) {
+			o.ended = at(n, rule)
 		}
 	}
 	return s, nil
@@ -90,12 +90,12 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 			continue
 		}
 		c, x := &s.c[k], r.seenOf(s, k)
-		ended := x.mainEnd != 0 && x.mainEnd < s.ending.Obs || c.gone.known() && c.gone.Obs < s.ending.Obs
+		ended := x.mainEnd != 0 && x.mainEnd < s.terminating.Obs || c.ended.known() && c.ended.Obs < s.terminating.Obs
 		// One that died without a line may be shown so only later.
 		died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.Containers[k].Exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
-			return !end.FinishedAt.After(r.obAt(s.ending.Obs).At())
+			return !end.FinishedAt.After(r.obAt(s.terminating.Obs).At())
 		})
-		if ended || died || c.phase.isUnstarted() || r.h[k].over >= c.run {
+		if ended || died || c.progress.isUnstarted() || r.h[k].over >= c.run {
 			return false
 		}
 	}
@@ -107,7 +107,7 @@ func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
 	if x.term != 0 && !r.excused(rules.PreStopBeforeTERM, i, n, x.term) && r.graceLeft(&s, i, x.term.Index()) {
 		return nil, deny(rules.PreStopFirst, Cause{x.term, rules.PreStopFirst})
 	}
-	next, d := r.stop(s, i, n, byEnding, byProbe, byHook, bySandbox)
+	next, d := r.stop(s, i, n, byTermination, byProbe, byHook, bySandbox)
 	if exit, asks := r.restartAllAsked(&s); d != nil && d.Rule == rules.TermCause && asks {
 		d = because(deny(rules.RestartAll, exit), "a container has asked for the restart of all, which runs no preStop hook")
 	}
@@ -121,7 +121,7 @@ func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
 // sidecar is listed last has run: where that is a sidecar that has exited, it, and
 // those before it, are started again first.
 func (r *Reading) podWasOver(s *State, i int) (Cause, bool) {
-	if r.p.Containers[i].Role != podspec.Sidecar || !r.foreseeable(i) {
+	if r.p.Containers[i].Role != podspec.Sidecar || !r.restartsInTurn(i) {
 		return Cause{}, false
 	}
 	if !r.k.EndsBeforeSidecars() && r.p.Containers[r.p.Inits-1].Role == podspec.Sidecar {
@@ -130,14 +130,14 @@ func (r *Reading) podWasOver(s *State, i int) (Cause, bool) {
 	var last Cause
 	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
 		c, x, spec := &s.c[j], r.seenOf(s, j), &r.p.Containers[j]
-		if !c.dead || !r.foreseeable(j) || spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0 {
+		if !c.deadAtSyncEnd || !r.restartsInTurn(j) || spec.Policy != corev1.RestartPolicyNever || len(spec.Rules) > 0 {
 			return Cause{}, false
 		}
 		if x.first == 0 || x.first > r.seenOf(s, i).last {
 			return Cause{}, false // the sidecar may have been started again before that
 		}
-		if c.gone.Obs > last.Obs {
-			last = c.gone
+		if c.ended.Obs > last.Obs {
+			last = c.ended
 		}
 	}
 	return last, last.known()
@@ -148,7 +148,7 @@ func (r *Reading) podWasOver(s *State, i int) (Cause, bool) {
 // knows of no failure, and the Pod goes on. If it has been deleted since, that may
 // have come in the middle of a sync.
 func (r *Reading) asNewKubeletFinds(s State, n int) State {
-	if !s.ending.known() || !r.cutOff(s.ending.Obs, n) {
+	if !s.terminating.known() || !r.kubeletRestartedSince(s.terminating.Obs, n) {
 		return s
 	}
 	last := n
@@ -157,14 +157,14 @@ func (r *Reading) asNewKubeletFinds(s State, n int) State {
 			last = x.Index()
 		}
 	}
-	if r.endAsked(last) {
+	if r.endRequested(last) {
 		return s
 	}
 	s = s.clone()
-	s.ending = Cause{}
+	s.terminating = Cause{}
 	for i := range s.c {
-		if c := &s.c[i]; c.kill == byEnding {
-			c.kill, c.killed = alive, Cause{}
+		if c := &s.c[i]; c.kill == byTermination {
+			c.kill, c.killCause = notKilled, Cause{}
 		}
 	}
 	return s
@@ -173,10 +173,10 @@ func (r *Reading) asNewKubeletFinds(s State, n int) State {
 // terminate is the hidden step to the termination of the whole Pod, seen on
 // container i.
 func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
-	if s.ending.known() {
+	if s.terminating.known() {
 		return []State{s.clone()}, nil
 	}
-	asked := r.endAsked(n)
+	asked := r.endRequested(n)
 	if !asked && !r.podIsOver(&s, i) {
 		return nil, nil
 	}
@@ -186,14 +186,14 @@ func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
 		r.hookHasReturned(&s, j, n, rules.TermAfterSync)
 	}
 	next, d := r.startSyncHasEnded(s, n, rules.TermAfterSync)
-	if r.p.Inits > 0 && !s.synced.known() && !slices.ContainsFunc(s.c[r.p.Inits:], func(c instance) bool { return c.phase.isStarted() }) {
+	if r.p.Inits > 0 && !s.startSyncEnded.known() && !slices.ContainsFunc(s.c[r.p.Inits:], func(c instance) bool { return c.progress.isStarted() }) {
 		// The Pod ends while it is being initialized: what was not started
 		// never is.
 		t := s.clone()
 		for j := range t.c {
 			// The next one may have been started, and not be seen yet.
-			if c := &t.c[j]; c.phase.isUnstarted() && j >= r.p.Inits {
-				c.gone = at(n, rules.NoStart)
+			if c := &t.c[j]; c.progress.isUnstarted() && j >= r.p.Inits {
+				c.ended = at(n, rules.NoStart)
 			}
 		}
 		next, d = append(next, t), nil
@@ -203,12 +203,12 @@ func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
 		if !asked {
 			// Nobody ended the Pod: the regular containers are through.
 			for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
-				if c := &t.c[j]; !c.gone.known() && !r.stoppedForGood(t, j) {
-					c.gone = at(n, rules.SidecarsLast)
+				if c := &t.c[j]; !c.ended.known() && !r.stoppedForGood(t, j) {
+					c.ended = at(n, rules.SidecarsLast)
 				}
 			}
 		}
-		t.ending = at(n, rules.NoStart)
+		t.terminating = at(n, rules.NoStart)
 	}
 	return next, d
 }
@@ -236,7 +236,7 @@ func (r *Reading) podIsOver(s *State, i int) bool {
 		case r.stoppedForGood(s, j):
 			return true // whatever it has exited with since
 		case x.mainEnd != 0:
-			return r.mayExit(j, x, spec.ThroughWith) || r.followedBy(j, s.c[j].run, spec.ThroughWith)
+			return r.mayHaveExitedWith(j, x, spec.ThroughWith) || r.followedBy(j, s.c[j].run, spec.ThroughWith)
 		case spec.Policy == corev1.RestartPolicyOnFailure:
 			return x.mainBegin == 0
 		}
@@ -271,7 +271,7 @@ func (r *Reading) followedBy(j int, run int32, such func(code int32) bool) bool 
 func (r *Reading) failedInit(s *State) int {
 	for j := range r.p.Inits {
 		spec, c, x := &r.p.Containers[j], &s.c[j], r.seenOf(s, j)
-		died := x.mainEnd == 0 && c.phase.isStarted() && !c.done.known() && r.h[j].over >= c.run
+		died := x.mainEnd == 0 && c.progress.isStarted() && !c.nextMayStart.known() && r.h[j].over >= c.run
 		for run, ends := range r.ev.Containers[j].Exits {
 			// A status that comes later shows it, or that the next one did, which wrote nothing.
 			died = died || (run > c.run || run == c.run && x.mainEnd == 0) && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode != 0 })
@@ -287,5 +287,5 @@ func (r *Reading) failedInit(s *State) int {
 // nothing else.
 func (r *Reading) deletedOnly(s *State, i int) bool {
 	ev := &r.ev.Containers[i]
-	return s.c[i].kill == byEnding && len(r.ev.Ends) > 0 && !r.ev.EndTimeUnknown && !r.lostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0
+	return s.c[i].kill == byTermination && len(r.ev.Ends) > 0 && !r.ev.EndTimeUnknown && !r.sandboxLostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0
 }

@@ -80,13 +80,13 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	if d := r.wentBack(i, cs); d != nil {
 		return nil, d
 	}
-	if run > 0 && r.ev.Containers[i].StartFailed || r.mayBeginAgain() {
+	if run > 0 && r.ev.Containers[i].StartFailed || r.mayEverStartOver() {
 		// The kubelet counts instances whose start failed, and begins anew with
 		// a new sandbox; the log counts those that ran. What is shown cannot be
 		// told to be of one of them.
 		return []State{s}, nil
 	}
-	if d := r.beforeSleepEnded(i, run, startOf(cs), n); d != nil {
+	if d := r.actsWhileHookSleeps(i, run, startTimeOf(cs), n); d != nil {
 		return nil, d
 	}
 	if shown.State == record.Waiting || run < c.run {
@@ -94,7 +94,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 		return []State{s}, nil
 	}
 	states := []State{s}
-	if c.phase.isUnstarted() && run <= c.run {
+	if c.progress.isUnstarted() && run <= c.run {
 		return states, nil // of the round before
 	}
 	if run > c.run {
@@ -106,7 +106,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	var next []State
 	var first *Denial
 	for _, t := range states {
-		if t.c[i].run != run || t.c[i].phase.isUnstarted() {
+		if t.c[i].run != run || t.c[i].progress.isUnstarted() {
 			if t.c[i].run > run {
 				next = append(next, t)
 			}
@@ -118,7 +118,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 		}
 		after, d := r.syncOfHasEnded(t, i, n, rules.BetweenSyncs)
 		if shown.State == record.Running {
-			after, d = r.withHookEnded(after, d, i, n, rules.BetweenSyncs)
+			after, d = r.keepIfHookEnded(after, d, i, n, rules.BetweenSyncs)
 		}
 		next, first = append(next, after...), firstOf(first, d)
 	}
@@ -134,7 +134,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 // shownFirst starts an instance of which the status is the first sign.
 func (r *Reading) shownFirst(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
 	run, c := cs.RestartCount, &s.c[i]
-	if r.p.IsRegular(i) && c.phase.isUnstarted() && !c.phase.isLater() && !s.anew && run == 0 && !s.ending.known() {
+	if r.p.IsRegular(i) && c.progress.isUnstarted() && !c.progress.isByLaterSync() && !s.startedOver && run == 0 && !s.terminating.known() {
 		states, d := r.startSyncHasEnded(s, n, rules.BetweenSyncs)
 		if d != nil || !r.kubeletRestarted(n) {
 			return states, d
@@ -150,20 +150,20 @@ func (r *Reading) shownFirst(s State, i int, cs *corev1.ContainerStatus, n int) 
 // with its whole Pod is shown as terminated only when all of them are.
 func (r *Reading) ended(s *State, i int, cs *corev1.ContainerStatus, n int) {
 	c := &s.c[i]
-	if c.gone.known() {
+	if c.ended.known() {
 		return
 	}
-	c.gone = at(n, rules.Instances)
+	c.ended = at(n, rules.Instances)
 	end := cs.State.Terminated
-	if r.p.Containers[i].Role == podspec.InitContainer && end != nil && end.ExitCode == 0 && !c.done.known() {
-		c.done = at(n, rules.InitOnce)
+	if r.p.Containers[i].Role == podspec.InitContainer && end != nil && end.ExitCode == 0 && !c.nextMayStart.known() {
+		c.nextMayStart = at(n, rules.InitOnce)
 	}
-	if c.kill != byEnding || r.excused(rules.EndsShownTogether, i, n, 0) {
+	if c.kill != byTermination || r.excused(rules.EndsShownTogether, i, n, 0) {
 		return // a kubelet that begins anew shows what it finds
 	}
 	for j := range s.c {
-		if o := &s.c[j]; o.phase.isStarted() && !o.gone.known() {
-			o.gone = at(n, rules.Together)
+		if o := &s.c[j]; o.progress.isStarted() && !o.ended.known() {
+			o.ended = at(n, rules.Together)
 		}
 	}
 }
@@ -176,8 +176,8 @@ func (r *Reading) onDeleted(states []State, n int) []State {
 	for a := range states {
 		states[a] = states[a].clone()
 		for i := range states[a].c {
-			if c := &states[a].c[i]; !c.gone.known() {
-				c.gone = at(n, rules.ObjectLast)
+			if c := &states[a].c[i]; !c.ended.known() {
+				c.ended = at(n, rules.ObjectLast)
 			}
 		}
 	}

@@ -17,21 +17,21 @@ func (r *Reading) workerIsFree(s State, i, n int) (after State, before *State, b
 	for j := range s.c {
 		c, x := &s.c[j], r.seenOf(&s, j)
 		if r.isStopping(&s, i, j, n) {
-			since := c.killed.Obs
+			since := c.killCause.Obs
 			if c.kill == byHook && x.first != 0 {
 				since = x.first // that is a part of its start
 			}
 			if last < since {
-				by = Cause{max(by.Obs, c.killed.Obs), rules.HooksSerial}
+				by = Cause{max(by.Obs, c.killCause.Obs), rules.HooksSerial}
 			} else {
 				early.c[j].killHasEnded(n, rules.BlocksNext)
 			}
 		}
-		since := r.hookSince(j, x)
-		if j == i || since == 0 || c.phase.isUnstarted() || c.returned.known() || c.gone.known() {
+		since := r.hookShownAt(j, x)
+		if j == i || since == 0 || c.progress.isUnstarted() || c.hookReturned.known() || c.ended.known() {
 			continue
 		}
-		if last < x.first && !r.waitedFor(&s, i, j) {
+		if last < x.first && !r.wouldHaveWaitedFor(&s, i, j) {
 			by = Cause{max(by.Obs, since), rules.HooksSerial}
 		} else {
 			r.hookHasReturned(&early, j, n, rules.BlocksNext)
@@ -58,67 +58,69 @@ func (r *Reading) otherKillsHaveEnded(s *State, i, n int, rule string) {
 // isStopping reports whether a sync is stopping container j, another one than i.
 func (r *Reading) isStopping(s *State, i, j, n int) bool {
 	c := &s.c[j]
-	return j != i && (c.kill == byProbe || c.kill == byHook) && !c.gone.known() && !r.excused(rules.KillAwaited, j, n, c.killed.Obs)
+	return j != i && (c.kill == byProbe || c.kill == byHook) && !c.ended.known() && !r.excused(rules.KillAwaited, j, n, c.killCause.Obs)
 }
 
 // killHasEnded forces that the sync which was stopping the instance has stopped it.
-func (c *instance) killHasEnded(n int, rule string) { c.gone, c.dead = at(n, rule), c.kill == byHook }
+func (c *instance) killHasEnded(n int, rule string) {
+	c.ended, c.deadAtSyncEnd = at(n, rule), c.kill == byHook
+}
 
-// restartOwed starts what the sync behind the first one has to start again, once
+// doOwedRestarts starts what the sync behind the first one has to start again, once
 // that has surely ended, as regular container i shows.
-func (r *Reading) restartOwed(s *State, i, n int, rule string) {
+func (r *Reading) doOwedRestarts(s *State, i, n int, rule string) {
 	for j := range r.p.Containers {
-		if r.owesRestart(s, j, i) {
+		if r.restartIsOwed(s, j, i) {
 			r.restartFirstTime(s, j, n, rule)
 		}
 	}
 }
 
-// owesRestart reports whether container j is one of these.
-func (r *Reading) owesRestart(s *State, j, i int) bool {
+// restartIsOwed reports whether container j is one of these.
+func (r *Reading) restartIsOwed(s *State, j, i int) bool {
 	c := &s.c[j]
-	starts := !c.returned.known() || c.kill == byHook && !c.gone.known()
-	due := c.phase == restartedAtOnce && c.run == 1 && starts || r.diedStarting(s, j)
-	return due && j != i && r.p.IsRegular(i) && r.foreseeable(j) && r.foreseeable(i)
+	starts := !c.hookReturned.known() || c.kill == byHook && !c.ended.known()
+	due := c.progress == restartedAtOnce && c.run == 1 && starts || r.deadAfterFirstSync(s, j)
+	return due && j != i && r.p.IsRegular(i) && r.restartsInTurn(j) && r.restartsInTurn(i)
 }
 
-// owesAnyRestart reports whether there is any.
-func (r *Reading) owesAnyRestart(s *State, i int) bool {
+// anyRestartIsOwed reports whether there is any.
+func (r *Reading) anyRestartIsOwed(s *State, i int) bool {
 	for j := range r.p.Containers {
-		if s.c[i].run > 0 && r.owesRestart(s, j, i) {
+		if s.c[i].run > 0 && r.restartIsOwed(s, j, i) {
 			return true
 		}
 	}
 	return false
 }
 
-// syncReaches takes the start sync to where it starts container i: the Pod is
+// startSyncHasReached takes the start sync to where it starts container i: the Pod is
 // initialized, and every regular container listed before it has been started
 // and its postStart hook has returned, unless its start failed.
-func (r *Reading) syncReaches(s State, i, n int) ([]State, *Denial) {
-	return r.syncPasses(s, i, n, r.rulePassed)
+func (r *Reading) startSyncHasReached(s State, i, n int) ([]State, *Denial) {
+	return r.earlierRegularsHaveStarted(s, i, n, r.ruleOfNextStart)
 }
 
-// syncPasses takes the start sync past the regular containers before container i;
+// earlierRegularsHaveStarted takes the start sync past the regular containers before container i;
 // see reach. In one branch for each whose start may have failed, it is left to
 // a later sync. The state is the caller's own.
-func (r *Reading) syncPasses(s State, i, n int, rule func(int) string) ([]State, *Denial) {
+func (r *Reading) earlierRegularsHaveStarted(s State, i, n int, rule func(int) string) ([]State, *Denial) {
 	states, d := r.initialize(s, r.p.Inits, n)
 	if d != nil {
 		return nil, d
 	}
 	for j := r.p.Inits; j < i; j++ {
-		if c := &states[0].c[j]; c.phase.isLater() || c.phase.isStarted() && !c.phase.isFirst() {
+		if c := &states[0].c[j]; c.progress.isByLaterSync() || c.progress.isStarted() && !c.progress.isFirst() {
 			continue
 		}
 		for a := range states {
 			c := &states[a].c[j]
-			if c.phase.isUnstarted() && r.mayStartLater(&states[a], j) {
+			if c.progress.isUnstarted() && r.mayStartLater(&states[a], j) {
 				t := states[a].clone()
-				t.c[j].phase = postponed
+				t.c[j].progress = postponed
 				states = append(states, t)
 			}
-			if c.phase.isUnstarted() {
+			if c.progress.isUnstarted() {
 				states[a] = withFirstStart(states[a], j, c.run+1)
 			}
 			r.hookHasReturned(&states[a], j, n, rule(j))
@@ -127,9 +129,9 @@ func (r *Reading) syncPasses(s State, i, n int, rule func(int) string) ([]State,
 	return states, nil
 }
 
-// rulePassed is the rule by which a later start shows that container j is done
+// ruleOfNextStart is the rule by which a later start shows that container j is done
 // with its own.
-func (r *Reading) rulePassed(j int) string {
+func (r *Reading) ruleOfNextStart(j int) string {
 	if r.p.Containers[j].PostStart {
 		return rules.BlocksNext
 	}
@@ -139,12 +141,12 @@ func (r *Reading) rulePassed(j int) string {
 // startSyncHasEnded takes the start sync to its end: every regular container has been
 // started and every hook has returned, by the given rule; see pass.
 func (r *Reading) startSyncHasEnded(s State, n int, rule string) ([]State, *Denial) {
-	if s.synced.known() {
+	if s.startSyncEnded.known() {
 		return []State{s.clone()}, nil
 	}
-	states, d := r.syncPasses(s.clone(), r.p.Inits+r.p.Regulars, n, func(int) string { return rule })
+	states, d := r.earlierRegularsHaveStarted(s.clone(), r.p.Inits+r.p.Regulars, n, func(int) string { return rule })
 	for a := range states {
-		states[a].synced = at(n, rule)
+		states[a].startSyncEnded = at(n, rule)
 	}
 	if d == nil && r.kubeletRestarted(n) {
 		// Or the kubelet was stopped in the middle of it, and another sync
@@ -152,38 +154,38 @@ func (r *Reading) startSyncHasEnded(s State, n int, rule string) ([]State, *Deni
 		if more, _ := r.initialize(s.clone(), r.p.Inits, n); more != nil {
 			t := more[0]
 			for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
-				if c := &t.c[j]; r.onlyCreated(c, j) {
-					c.phase = c.phase.later()
+				if c := &t.c[j]; r.mayOnlyBeCreated(c, j) {
+					c.progress = c.progress.byLaterSync()
 					continue
 				}
-				if c := &t.c[j]; c.phase == unstarted {
-					c.phase = postponed
+				if c := &t.c[j]; c.progress == unstarted {
+					c.progress = postponed
 				}
 				r.hookHasReturned(&t, j, n, rule)
 			}
-			t.synced = at(n, rule)
+			t.startSyncEnded = at(n, rule)
 			states = append(states, t)
 		}
 	}
 	return states, d
 }
 
-// onlyCreated reports whether nothing but an Event shows the newest instance of container j, which its
+// mayOnlyBeCreated reports whether nothing but an Event shows the newest instance of container j, which its
 // kubelet may have created and not come to start.
-func (r *Reading) onlyCreated(c *instance, j int) bool {
-	return c.phase.isStarted() && r.h[j].at(c.run).first == 0 && r.h[j].stage == created && r.h[j].shownRun < c.run
+func (r *Reading) mayOnlyBeCreated(c *instance, j int) bool {
+	return c.progress.isStarted() && r.h[j].at(c.run).first == 0 && r.h[j].stage == created && r.h[j].shownRun < c.run
 }
 
 // syncOfHasEnded forces the end of the sync that started the newest instance of
 // container i.
 func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Denial) {
-	if c := &s.c[i]; r.p.IsRegular(i) && !c.phase.isLater() && (c.phase.isUnstarted() || c.phase.isFirst()) {
+	if c := &s.c[i]; r.p.IsRegular(i) && !c.progress.isByLaterSync() && (c.progress.isUnstarted() || c.progress.isFirst()) {
 		return r.startSyncHasEnded(s, n, rule)
 	}
 	t := s.clone()
 	r.hookHasReturned(&t, i, n, rule)
 	if c := &t.c[i]; c.run > 0 {
-		r.restartOwed(&t, i, n, rule)
+		r.doOwedRestarts(&t, i, n, rule)
 	}
 	return []State{t}, nil
 }
@@ -192,7 +194,7 @@ func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Deni
 // had begun before an observation (index + 1).
 func (r *Reading) otherHooksHaveReturned(s *State, i, n int, rule string, since record.Place) {
 	for j := range s.c {
-		if first := r.hookSince(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
+		if first := r.hookShownAt(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
 			r.hookHasReturned(s, j, n, rule)
 		}
 	}

@@ -1,42 +1,56 @@
-// Package reference says what a kubelet may do with the containers of one Pod:
-// an executable model of a correct kubelet, release by release, and a judge
-// that holds a recorded trace against it.
+// Package reference says what a kubelet may do with the containers of one Pod. It judges a
+// recorded trace by an executable model of a correct kubelet, release by release.
 //
-// [Check] takes the version of a kubelet, a Pod and a trace and returns a
-// [Verdict]. It reads the trace once, keeping the set of states in which the
-// Pod may now be. An observation (a line of the shared log, a Pod as the watch
-// delivered it, an Event) maps each state to the states that may follow; what
-// the kubelet does unseen (create a container, return from a hook, end a sync)
-// is taken no earlier than an observation forces it, because a step that is not
-// yet forced can always be taken later. When no state admits the observation,
-// the trace is a violation, and the facts that the earlier lines had forced are
-// the explanation.
+// [Check] takes a kubelet, a Pod and a trace and returns a [Verdict]; [CheckTrace] takes the
+// Pod out of the trace, as the API server admitted it; [CheckLog] judges a log alone.
+// [Explain] and [Enumerate] tell what is allowed where there is no trace. They ask the same
+// model, so what is printed cannot differ from what is checked.
 //
-// [Explain] asks the same judge which orders of two events it refuses, so the
-// printed order of a Pod cannot drift from what is checked.
+// # How a trace is judged
+//
+// The trace is read once, in order. Each observation is a line of the shared log, a Pod as
+// the watch delivered it, an Event, or an act of whoever ran the Pod. Two things are kept:
+// what the observations have shown so far, and a set of states. A state holds what the
+// observations have forced: that a postStart hook has returned, that a sync has ended, that
+// a container has stopped. What a kubelet does without being seen is taken no earlier than
+// an observation forces it, since a step that nothing forces can still be taken later. Where
+// an observation has more than one explanation, the set has a state for each. When no state
+// admits an observation, that is a violation, and the observations that forced the facts it
+// contradicts are the reason.
 //
 // # Where to start
 //
-// rules.go holds the rules as data. state.go has what the observations have
-// forced, history.go what they have shown. step.go takes an observation;
-// step_log.go, step_status.go and step_event.go say what it does to a state,
-// object.go what a single update must satisfy by itself, and start.go, restart.go,
-// stop.go and anew.go (a new sandbox, the restart of all) which hidden steps of the
-// kubelet it forces; bounds.go the only rules that look at a clock; order.go how the
-// channels of a trace are laid side by side; number.go which instance a line is of, where
-// one before it ended without a line; check.go the loop; contradiction.go how a refusal is
-// explained. plan.go says which fields of a Pod bear on order.
+// Read package kubelet first. It is a kubelet that runs, and its page says in plain words
+// what a kubelet does with a Pod. Then read one row of the table of rules, and the chapter
+// of the model that keeps the rule. A value goes one way through these floors, from the
+// ground up; each imports only those before it, and a test holds them to that:
+//
+//	trace             the format of what is recorded
+//	rules             the rules as data: sentence, source, versions and gates, and the
+//	                  faults that suspend each part of a rule; the releases; known issues
+//	internal/podspec  what of a Pod bears on order
+//	internal/record   the channels of a trace put into one order, the instances numbered,
+//	                  and what befell the Pod, its node and the recording
+//	internal/model    what an observation forces, one file for each chapter of the kubelet:
+//	                  worker, start, init, hooks, probes, restart, stop, terminate, grace,
+//	                  sandbox, status
+//	internal/judge    sets of states, the search for a reading that passes, and the shortest
+//	                  contradiction where there is none
+//	reference         this package: verdicts and explanations
+//
+// Beside them stand kubelet, with its explorer and its search for runs that the model
+// refuses, which shares no code with the model; manifest, which reads Pods; and admission,
+// which says what somebody else made of a Pod.
 //
 // # Left out on purpose
 //
-// No client, network, clock, goroutine or logger: the same trace gives the same
-// verdict everywhere. A fault of the environment (an image that cannot be
-// pulled, a process that died, a sandbox that was lost) is never assumed to
-// explain a line away: it must show in a mark, a status, an Event or an act
-// somewhere in the trace. So a log alone, which cannot show an instance that ended
-// before its first line, is read as if there was none. A probe is another matter, since
-// a kubelet may be right to stop a container for one that never came to write: in a
-// trace the Events tell of it, in a log alone it must have had the time. The fields
-// that [UnmodelledFields] names are not modelled: a Pod that uses them is unmodelled,
+// There is no client, network, clock, goroutine or logger: the same trace gets the same
+// verdict everywhere. No fault is assumed. A lost sandbox, a restarted kubelet, an image
+// that could not be pulled or a process that died has to show somewhere in the trace, in a
+// line, a status, an Event or an act, before it explains anything. A log alone shows few of
+// these: an instance that ended before its first line is taken not to have been there, and a
+// probe that wrote nothing explains a stop only where it had the time to fail.
+//
+// A Pod that uses one of the fields that [UnmodelledFields] names is unmodelled, and is
 // never passed.
 package reference

@@ -39,18 +39,18 @@ func (r *runner) keeps(ctx context.Context) error {
 	defer cancel()
 	got, err := r.cl.Client.CoreV1().Pods(r.Namespace).Create(ctx, r.pod.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
-		return fmt.Errorf("asking whether the API server takes the Pod: %w", err)
+		return fmt.Errorf("asking whether the API server accepts the Pod: %w", err)
 	}
 	wanted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r.pod)
 	if err != nil {
-		return fmt.Errorf("comparing the Pod with what the API server keeps of it: %w", err)
+		return fmt.Errorf("comparing the Pod with what the API server keeps: %w", err)
 	}
 	kept, err := runtime.DefaultUnstructuredConverter.ToUnstructured(got)
 	if err != nil {
-		return fmt.Errorf("comparing the Pod with what the API server keeps of it: %w", err)
+		return fmt.Errorf("comparing the Pod with what the API server keeps: %w", err)
 	}
 	if field := dropped(wanted["spec"], kept["spec"], "spec"); field != "" {
-		return &SkipError{fmt.Sprintf("the API server drops %s, so the feature that it belongs to is off, or admission takes it away", field)}
+		return &SkipError{fmt.Sprintf("the API server drops %s, so its feature is off, or admission removes it", field)}
 	}
 	return nil
 }

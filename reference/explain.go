@@ -112,7 +112,7 @@ func (o Order) Text() string {
 	if name == "" {
 		name = "without a name"
 	}
-	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order while the grace period lasts, all else in any\n", name, o.Kubelet)
+	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order while the grace period lasts; everything else in any order\n", name, o.Kubelet)
 	left, right := 0, 0
 	for _, e := range append(slices.Clone(o.Edges), o.Free...) {
 		left, right = max(left, len(e.Before)), max(right, len(e.After))

@@ -52,7 +52,7 @@ func (o Order) SVG() string {
 	b.WriteString(`<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#444"/></marker></defs>` + "\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height+20)
 	fmt.Fprintf(&b, `<text x="16" y="26" font-size="16" font-weight="bold">Pod %s, kubelet %s</text>`+"\n", html.EscapeString(o.Pod), o.Kubelet)
-	b.WriteString(`<text x="16" y="46" fill="#555">an arrow: what it points to waits for where it comes from; the rest is in any order</text>` + "\n")
+	b.WriteString(`<text x="16" y="46" fill="#555">an arrow points from what comes first to what waits for it; everything else may come in any order</text>` + "\n")
 	for i, r := range rows {
 		if i == 0 || rows[i-1].c != r.c {
 			last := i

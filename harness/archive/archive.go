@@ -114,7 +114,7 @@ func Reduce(ctx context.Context, from, to string, platform v1.Platform) (_ []Ima
 			err = isFor(img, platform)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("image %s in archive %s is of no use on %s: %w; pull it for that platform (--platform=%s) before it is saved",
+			return nil, fmt.Errorf("image %s in archive %s cannot be used on %s: %w; pull it for that platform (--platform=%s) before it is saved",
 				ref, from, platform, err, platform)
 		}
 		all = append(all, Image{Name: ref, ID: id})

@@ -123,8 +123,8 @@ func TestReduceSaysWhatIsMissing(t *testing.T) {
 		save func(t *testing.T, path string)
 		want string
 	}{
-		{"another platform", save([]string{"linux/s390x"}), "is of no use on linux/amd64: its manifest cannot be read: the archive has no blob " + manifest.Hex + advice},
-		{"no layer", save([]string{here}, layer), "is of no use on linux/amd64: layer 2 of 2, " + layer + ", cannot be read: the archive has no blob " + layer[len("sha256:"):] + advice},
+		{"another platform", save([]string{"linux/s390x"}), "cannot be used on linux/amd64: its manifest cannot be read: the archive has no blob " + manifest.Hex + advice},
+		{"no layer", save([]string{here}, layer), "cannot be used on linux/amd64: layer 2 of 2, " + layer + ", cannot be read: the archive has no blob " + layer[len("sha256:"):] + advice},
 		{"no configuration", save([]string{here}, config), "its configuration " + config + " cannot be read: the archive has no blob " + config[len("sha256:"):] + advice},
 		{
 			"not in the index",
@@ -143,7 +143,7 @@ func TestReduceSaysWhatIsMissing(t *testing.T) {
 			func(t *testing.T, path string) {
 				assert.NilError(t, Write(path, map[string]v1.Image{busybox: archivetest.Image(t, "linux/s390x")}))
 			},
-			"is of no use on linux/amd64: it is for linux/s390x" + advice,
+			"cannot be used on linux/amd64: it is for linux/s390x" + advice,
 		},
 		{"no archive", func(t *testing.T, path string) { assert.NilError(t, os.WriteFile(path, nil, 0o600)) }, "neither an index.json nor a manifest.json"},
 		{"no file", func(t *testing.T, path string) {}, "no such file"},

@@ -118,7 +118,7 @@ func (c Capacity) Workers() (n int, limit string) {
 	n = many
 	if c.InotifyLimit > 0 {
 		n = max(0, c.InotifyLimit-c.InotifyUsed-inotifyControlPlane-inotifyCases) / inotifyWorker
-		limit = fmt.Sprintf("fs.inotify.max_user_instances is %d, of which %d are taken; a control plane takes up to %d, a worker %d, and the cases on them %d",
+		limit = fmt.Sprintf("fs.inotify.max_user_instances is %d, of which %d are in use; a control plane takes up to %d, a worker %d, and the cases on them %d",
 			c.InotifyLimit, c.InotifyUsed, inotifyControlPlane, inotifyWorker, inotifyCases)
 	}
 	if c.Memory > 0 {
@@ -183,7 +183,7 @@ func raiseInotify(proc string, uid int, s state, self Owner, workers int) (func(
 	// Who finds the file knows that another run has raised it, and would lower it under this one.
 	f, err := os.OpenFile(record, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("raising the limit of inotify instances: another run has raised it to %d; wait for that one, or remove what it left with: go run ./scripts/sweep", c.InotifyLimit)
+		return nil, fmt.Errorf("raising the limit of inotify instances: another run has raised it to %d; wait for that one, or remove what it left behind with: go run ./scripts/sweep", c.InotifyLimit)
 	}
 	if err == nil {
 		_, err = f.Write(b)
@@ -220,7 +220,7 @@ func lowerInotify(proc, record string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("putting back the limit of inotify instances (%s): %w", record, err)
+		return fmt.Errorf("restoring the limit of inotify instances (%s): %w", record, err)
 	}
 	return os.Remove(record)
 }

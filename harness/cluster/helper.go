@@ -60,7 +60,7 @@ func (c *Cluster) Helper(ctx context.Context, node, image string) (*Helper, erro
 	if slot.h != nil {
 		return slot.h, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, helperPatience, fmt.Errorf("patience of %v is over", helperPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, helperPatience, fmt.Errorf("gave up after %v", helperPatience))
 	defer cancel()
 	h, err := c.startHelper(ctx, node, image)
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *Cluster) helperBack(ctx context.Context, node string, before int32) err
 	if h == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, helperPatience, fmt.Errorf("patience of %v is over", helperPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, helperPatience, fmt.Errorf("gave up after %v", helperPatience))
 	defer cancel()
 	return c.awaitHelper(ctx, h.Namespace, h.Pod, func(p *corev1.Pod) (bool, string, error) {
 		running, state, err := helperState(p)
@@ -219,7 +219,7 @@ func helperState(p *corev1.Pod) (running bool, state string, err error) {
 			state = strings.TrimSpace(w.Reason + " " + w.Message)
 			switch w.Reason {
 			case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
-				return false, state, fmt.Errorf("image %s cannot be had there: %s", s.Image, state)
+				return false, state, fmt.Errorf("image %s is not available there: %s", s.Image, state)
 			}
 		case s.State.Terminated != nil:
 			state = fmt.Sprintf("exited with %d %s", s.State.Terminated.ExitCode, s.State.Terminated.Message)

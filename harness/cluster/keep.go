@@ -29,7 +29,7 @@ func (p *Provider) takeUp(ctx context.Context, name, print string) (_ *lock, reu
 		l, err = shareLock(ctx, keepLock(p.state, name))
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("taking up kept cluster %s: %w", name, err)
+		return nil, false, fmt.Errorf("using kept cluster %s again: %w", name, err)
 	}
 	defer func() {
 		if err != nil {
@@ -58,7 +58,7 @@ func (p *Provider) takeUp(ctx context.Context, name, print string) (_ *lock, reu
 	case !alone:
 		return nil, false, fmt.Errorf("kept cluster %s: another run was creating it and did not finish; try again", name)
 	case unfit != nil:
-		p.o.Progress("kept cluster %s is of no use: %v; creating it anew", name, unfit)
+		p.o.Progress("kept cluster %s cannot be used: %v; creating a new one", name, unfit)
 		if err := remove(ctx, p.rt, name); err != nil {
 			return nil, false, err
 		}

@@ -127,7 +127,7 @@ func (p *Provider) Create(ctx context.Context) (err error) {
 			return fmt.Errorf("creating a kind cluster: setting %s: %w", k, err)
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.o.Patience, fmt.Errorf("patience of %v is over", p.o.Patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.o.Patience, fmt.Errorf("gave up after %v", p.o.Patience))
 	defer cancel()
 
 	var keeping *lock

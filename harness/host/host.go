@@ -287,7 +287,7 @@ func (h *Host) Report() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-18s %s %s; a privileged container was run\n", "container runtime", h.runtime, h.version)
 	for _, note := range h.notes {
-		fmt.Fprintf(&b, "%-18s %s\n", "  passed over", note)
+		fmt.Fprintf(&b, "%-18s %s\n", "  not used", note)
 	}
 	if h.facts.name != "" {
 		fmt.Fprintf(&b, "%-18s %s, Linux %s\n", "system", h.facts.name, h.facts.kernel)

@@ -84,9 +84,9 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string {
-	text := fmt.Sprintf("Kubernetes %s cannot be had: no published node image is pinned for it, and its module is not served (%s)", e.Version, e.Why)
+	text := fmt.Sprintf("Kubernetes %s is not available: no published node image is pinned for it, and its module is not served (%s)", e.Version, e.Why)
 	if len(e.Nearest) > 0 {
-		text += "; the nearest that can be had: " + strings.Join(e.Nearest, ", ")
+		text += "; the nearest that is available: " + strings.Join(e.Nearest, ", ")
 	}
 	return text
 }

@@ -91,8 +91,8 @@ func TestPatchesNear(t *testing.T) {
 
 func TestUnavailableErrorNamesTheNearest(t *testing.T) {
 	var err error = unavailable("v1.37.9", "not found", []string{"v1.19.0", "v1.35.4", "v1.37.1", "v1.37.2", "v1.38.0"})
-	assert.Error(t, err, "Kubernetes v1.37.9 cannot be had: no published node image is pinned for it, and its module is not served (not found); "+
-		"the nearest that can be had: v1.37.2, v1.37.1, v1.37.0 (by pulling only), v1.36.4 (by pulling only), v1.35.8 (by pulling only), v1.34.11 (by pulling only)")
+	assert.Error(t, err, "Kubernetes v1.37.9 is not available: no published node image is pinned for it, and its module is not served (not found); "+
+		"the nearest that is available: v1.37.2, v1.37.1, v1.37.0 (by pulling only), v1.36.4 (by pulling only), v1.35.8 (by pulling only), v1.34.11 (by pulling only)")
 	var u *UnavailableError
 	assert.Assert(t, errors.As(err, &u))
 }

@@ -61,7 +61,7 @@ func (r *Recorder) watchLease(ctx context.Context, node string) error {
 		},
 	})
 	if unsaved == nil && err != nil && ctx.Err() == nil {
-		r.o.Progress("%v; whether the node stands still is not seen", err)
+		r.o.Progress("%v; it is not known whether the node stands still", err)
 	}
 	return unsaved
 }

@@ -110,7 +110,7 @@ func (r *Recorder) sawPod(ctx context.Context, kind string, p *corev1.Pod) (done
 		if h, ok := r.o.Header(p.Spec.NodeName); ok {
 			r.begin(h)
 		} else {
-			return false, fmt.Errorf("the Pod was bound to node %s, of which nothing is known", p.Spec.NodeName)
+			return false, fmt.Errorf("the Pod was bound to node %s, which is unknown", p.Spec.NodeName)
 		}
 		r.working.Go(func() { r.run(channelClock, func() error { return r.watchLease(ctx, p.Spec.NodeName) }) })
 		if r.o.Follow != nil {

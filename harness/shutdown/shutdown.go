@@ -180,7 +180,7 @@ func (s *Shutdown) watch() {
 		s.mu.Lock()
 		s.code = code
 		s.mu.Unlock()
-		s.say("%s: cleaning up; interrupt again to stop at once and leave things behind", why)
+		s.say("%s: cleaning up; interrupt again to stop at once and leave everything as it is", why)
 		s.cancel(&Interrupted{Why: why})
 		overdue = time.After(grace)
 	}
@@ -230,7 +230,7 @@ func (s *Shutdown) force(patience time.Duration) {
 
 // stop ends the process at once, and with it those that it started, which would otherwise go on making what nobody removes.
 func (s *Shutdown) stop(sig os.Signal) {
-	s.say("%s again: stopping at once; what is left behind is for the sweeper (go run ./scripts/sweep)", signalName(sig))
+	s.say("%s again: stopping at once; remove what is left behind with: go run ./scripts/sweep", signalName(sig))
 	killDescendants(os.Getpid())
 	os.Exit(128 + int(sig.(unix.Signal)))
 }

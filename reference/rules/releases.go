@@ -117,7 +117,7 @@ func (k Kubelet) WithGates(list string) (Kubelet, error) {
 			return k, fmt.Errorf("feature gate %q does not affect order; those that do: %s", name, strings.Join(slices.Sorted(maps.Keys(gates)), ", "))
 		}
 		if !k.since(g.since) {
-			return k, fmt.Errorf("feature gate %s came with 1.%d; a kubelet %s does not have it", name, g.since, k)
+			return k, fmt.Errorf("feature gate %s came with 1.%d, so kubelet %s does not have it", name, g.since, k)
 		}
 		if k.set == nil {
 			k.set = map[string]bool{}

@@ -106,7 +106,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if len(in.changes) > 0 {
 		note := fmt.Sprintf("the Pod in the trace is not that of case %s: %s, or the case has changed since", in.of, in.changes)
-		judged := "the Pod in the trace is judged, and only the witnesses are those of the case"
+		judged := "the Pod in the trace is judged; only the witnesses are those of the case"
 		if o.pod != "" {
 			note = fmt.Sprintf("the Pod in the trace is not that of %s: %s", o.pod, in.changes)
 			judged = "the Pod in the trace is judged, as the one that the API server admitted"

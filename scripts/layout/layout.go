@@ -162,7 +162,7 @@ func Imports(pkgs []Package) []string {
 	for _, p := range pkgs {
 		rule, ok := partOf(p.ImportPath)
 		if !ok {
-			found = append(found, fmt.Sprintf("%s belongs to no part of the module; the parts are suites, fixtures, harness, reference and scripts", p.ImportPath))
+			found = append(found, fmt.Sprintf("%s is not in a part of the module; the parts are suites, fixtures, harness, reference and scripts", p.ImportPath))
 			continue
 		}
 		for _, path := range p.Imports {

@@ -129,8 +129,8 @@ func TestImports(t *testing.T) {
 		{"the harness imports the suites", Package{ImportPath: m + "harness", Imports: []string{m + "suites/run"}}, m + "suites/run"},
 		{"the suites import everything", Package{ImportPath: m + "suites/run", Imports: []string{m + "reference", m + "harness", m + "fixtures", "testing"}}, ""},
 		{"a script imports everything", Package{ImportPath: m + "scripts/judge", Imports: []string{m + "reference", m + "fixtures", "os"}}, ""},
-		{"a package outside the parts", Package{ImportPath: m + "pkg/utils"}, "belongs to no part"},
-		{"a name that only begins like a part", Package{ImportPath: m + "referenced"}, "belongs to no part"},
+		{"a package outside the parts", Package{ImportPath: m + "pkg/utils"}, "is not in a part"},
+		{"a name that only begins like a part", Package{ImportPath: m + "referenced"}, "is not in a part"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

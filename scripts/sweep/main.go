@@ -52,7 +52,7 @@ func status(err error) int {
 
 func run(ctx context.Context, args []string) (err error) {
 	f := flag.NewFlagSet("sweep", flag.ContinueOnError)
-	dry := f.Bool("n", false, "only tell what would be removed")
+	dry := f.Bool("n", false, "only say what would be removed")
 	kept := f.Bool("kept", false, "remove kept clusters that no run uses as well")
 	kubeconfig := f.String("kubeconfig", "", "sweep the namespaces of the cluster in this `file` instead")
 	contextName := f.String("context", "", "the `name` of its context")
@@ -93,7 +93,7 @@ func run(ctx context.Context, args []string) (err error) {
 	add("folder ", removed, err)
 	h, err := host.Detect(ctx, host.Options{NoInstall: true, Progress: say})
 	if err != nil {
-		errs = append(errs, fmt.Errorf("clusters were not looked for: %w", err))
+		errs = append(errs, fmt.Errorf("cannot look for clusters: %w", err))
 	} else {
 		defer func() { err = errors.Join(err, h.Close()) }()
 		removed, err = cluster.Sweep(ctx, h, o)

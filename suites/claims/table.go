@@ -193,9 +193,9 @@ func endlessStopsAll(v *view) (out []observation) {
 		case after:
 			o.note = "while it ran, containers after it did as well"
 		case before:
-			o.note = "while it ran, so did the containers before it, and none after it"
+			o.note = "while it ran, so did the containers before it, but none after it"
 		case own:
-			o.note = "while it ran, so did its own container, and none after it"
+			o.note = "while it ran, so did its own container, but none after it"
 		default:
 			o.finding, o.note = Held, "while it ran, no container did"
 		}

@@ -136,9 +136,9 @@ func tooShort(timeout time.Duration, stages []stage) (text string, surely bool) 
 	enough := max(5*step, (2*usual+step-1)/step*step)
 	switch {
 	case least > room:
-		return fmt.Sprintf("go test ends this run after %s, which cannot suffice for %s: give -timeout=%.0fm", about(timeout), strings.Join(words, ", "), enough.Minutes()), true
+		return fmt.Sprintf("go test ends this run after %s, which is too short for %s: give -timeout=%.0fm", about(timeout), strings.Join(words, ", "), enough.Minutes()), true
 	case usual > room:
-		return fmt.Sprintf("go test ends this run after %s, which may not suffice; what is usual is %s: give -timeout=%.0fm", about(timeout), strings.Join(words, ", "), enough.Minutes()), false
+		return fmt.Sprintf("go test ends this run after %s, which may be too short: what usually takes long is %s; give -timeout=%.0fm", about(timeout), strings.Join(words, ", "), enough.Minutes()), false
 	}
 	return "", false
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/podorder/podorder/fixtures"
 )
 
-// TestTooShort: a time-out that cannot suffice is refused, one that may not is said,
+// TestTooShort: a time-out that is too short is refused, one that may not is said,
 // and both say which one to give.
 func TestTooShort(t *testing.T) {
 	image := stage{"building the node image of v1.37.2", 2 * time.Minute, 16 * time.Minute}
@@ -23,10 +23,10 @@ func TestTooShort(t *testing.T) {
 		want    []string // nil where it suffices
 	}{
 		{10 * time.Minute, []stage{cases}, false, nil},
-		{10 * time.Minute, []stage{image, cases}, false, []string{"may not suffice", "16 min", "-timeout=50m"}},
+		{10 * time.Minute, []stage{image, cases}, false, []string{"may be too short", "16 min", "-timeout=50m"}},
 		{50 * time.Minute, []stage{image, cases}, false, nil},
-		{2 * time.Minute, []stage{image, cases}, true, []string{"cannot suffice", image.what, "-timeout=50m"}},
-		{6 * time.Second, []stage{cases}, true, []string{"cannot suffice", "-timeout=50m"}},
+		{2 * time.Minute, []stage{image, cases}, true, []string{"is too short", image.what, "-timeout=50m"}},
+		{6 * time.Second, []stage{cases}, true, []string{"is too short", "-timeout=50m"}},
 		{time.Hour, []stage{{"a lot", 0, 2 * time.Hour}}, false, []string{"-timeout=240m"}},
 	}
 	for _, tt := range tests {

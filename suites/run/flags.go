@@ -51,8 +51,8 @@ var notHere = map[string]string{
 	"namespace":                 "each case runs in a namespace of its own, which the run makes and removes; -keep leaves them",
 	"assess":                    "a case has one assessment, its verdict; select cases with -cases, -labels, -feature or -run",
 	"skip-assessment":           "a case has one assessment, its verdict; leave cases out with -skip-labels, -skip-features or -skip",
-	"parallel":                  "the cases run side by side in any case; go test's own -parallel=N says how many at once, and stands before -args",
-	"disable-graceful-teardown": "a run cleans up whatever ends it; -keep leaves the cluster in place",
+	"parallel":                  "the cases always run side by side; go test's own -parallel=N says how many at once, and goes before -args",
+	"disable-graceful-teardown": "a run always cleans up, however it ends; -keep leaves the cluster in place",
 }
 
 // refusal is a flag that is refused wherever it is given.
@@ -83,7 +83,7 @@ func usage() {
 		}
 	})
 	ours.PrintDefaults()
-	fmt.Fprintln(out, "flags of go test that hold as well: -run, -skip, -parallel, -failfast, -timeout, -v, -json; go help testflag")
+	fmt.Fprintln(out, "flags of go test that also work: -run, -skip, -parallel, -failfast, -timeout, -v, -json; go help testflag")
 }
 
 // checkGoTest reports flags of go test that would not do what they say.

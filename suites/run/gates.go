@@ -52,7 +52,7 @@ func checkGates(list string, versions []string, set bool) error {
 		}
 		for gate := range parseGates(list) {
 			if from, fixed := fixedGates[gate]; set && fixed && release.Minor >= from {
-				return fmt.Errorf("-feature-gates: Kubernetes %s refuses to have %s set, as every release from 1.%d on; take older kubelets and control plane (-kubernetes), or leave it out", v, gate, from)
+				return fmt.Errorf("-feature-gates: Kubernetes %s refuses to have %s set, like every release from 1.%d on; use older kubelets and an older control plane (-kubernetes), or leave it out", v, gate, from)
 			}
 		}
 	}

@@ -146,7 +146,7 @@ func TestShellArchive(t *testing.T) {
 		rt := runtimeScript(t, save(t, "linux/s390x")+"exit 0")
 		_, _, err := archiveOf(t, rt, ref)
 		assert.ErrorContains(t, err, "image "+ref+" in archive")
-		assert.ErrorContains(t, err, "is of no use on linux/amd64: its manifest cannot be read: the archive has no blob")
+		assert.ErrorContains(t, err, "cannot be used on linux/amd64: its manifest cannot be read: the archive has no blob")
 		assert.ErrorContains(t, err, "pull it for that platform (--platform=linux/amd64)")
 		assert.ErrorContains(t, err, "UNAUTHORIZED")
 	})

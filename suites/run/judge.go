@@ -60,7 +60,7 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 		j.changes = admission.Compare(manifest, admitted)
 	}
 	if other := j.changes.Of(admission.Case); len(other) > 0 {
-		j.skipped = "admission made another Pod of it: " + strings.Join(other.List(), ", ")
+		j.skipped = "admission changed the Pod: " + strings.Join(other.List(), ", ")
 		return j
 	}
 	v := reference.CheckTrace(kubelet, tr)

@@ -211,7 +211,7 @@ func TestJudgeAdmitted(t *testing.T) {
 			name: "another command", c: c,
 			change:  func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"wrap"} },
 			live:    func(l *life) { l.logs(early...) },
-			skipped: "made another Pod of it: added containers[container1].command", line: "admission added: containers[container1].command",
+			skipped: "changed the Pod: added containers[container1].command", line: "admission added: containers[container1].command",
 		},
 		{
 			name: "a hook", c: c,

@@ -40,7 +40,7 @@ func parseKubelets(list string) ([]string, error) {
 		}
 		v = withV(v)
 		if slices.Contains(out, v) {
-			return nil, fmt.Errorf("-kubelets: %s is there twice", v)
+			return nil, fmt.Errorf("-kubelets: %s is given twice", v)
 		}
 		out = append(out, v)
 	}
@@ -78,7 +78,7 @@ func kubeletFiles(root, list string, others []string) (map[string]string, error)
 			return nil, fmt.Errorf("-kubelet-files: %s: %w", path, err)
 		}
 		if slices.Contains(of[v], path) {
-			return nil, fmt.Errorf("-kubelet-files: %s is there twice", path)
+			return nil, fmt.Errorf("-kubelet-files: %s is given twice", path)
 		}
 		of[v] = append(of[v], path)
 	}
@@ -146,10 +146,10 @@ func askVersion(path string) (string, error) {
 	}
 	v, ok := strings.CutPrefix(strings.TrimSpace(string(out)), "Kubernetes ")
 	if ok && strings.HasPrefix(v, "v0.0.0-") {
-		return "", fmt.Errorf("it was built without a version and says %q; link it with -ldflags '-X k8s.io/component-base/version.gitVersion=v1.37.2', or what it is", v)
+		return "", fmt.Errorf("it was built without a version and prints %q; link it with -ldflags '-X k8s.io/component-base/version.gitVersion=v1.37.2', or whichever version it is", v)
 	}
 	if _, err := reference.ParseKubelet(v); !ok || err != nil {
-		return "", fmt.Errorf("asked for its version it says %q, and not a line such as \"Kubernetes v1.37.2\"; is it a kubelet?", strings.TrimSpace(string(out)))
+		return "", fmt.Errorf("asked for its version, it prints %q instead of a line such as \"Kubernetes v1.37.2\"; is it a kubelet?", strings.TrimSpace(string(out)))
 	}
 	return v, nil
 }

@@ -34,7 +34,7 @@ func TestParseKubelets(t *testing.T) {
 	_, err := parseKubelets("v1.37.2,newest")
 	assert.ErrorContains(t, err, `-kubelets: "newest"`)
 	_, err = parseKubelets("v1.37.2,1.37.2")
-	assert.ErrorContains(t, err, "v1.37.2 is there twice")
+	assert.ErrorContains(t, err, "v1.37.2 is given twice")
 }
 
 func TestPlan(t *testing.T) {
@@ -187,9 +187,9 @@ func TestKubeletFiles(t *testing.T) {
 		".":             "it is a folder, not a kubelet",
 		"text":          "text: asking for its version: ",
 		"fails":         "fails: asking for its version: exit status 3",
-		"server":        `it says "kubectl v1.34.4", and not a line such as "Kubernetes v1.37.2"; is it a kubelet?`,
-		"bare":          "it was built without a version and says \"v0.0.0-master+",
-		"other,./other": "other is there twice",
+		"server":        `it prints "kubectl v1.34.4" instead of a line such as "Kubernetes v1.37.2"; is it a kubelet?`,
+		"bare":          "it was built without a version and prints \"v0.0.0-master+",
+		"other,./other": "other is given twice",
 	} {
 		_, err := kubeletFiles(root, list, nil)
 		assert.ErrorContains(t, err, want)

@@ -63,7 +63,7 @@ func list(jobs []*job, cols []column, cases, all []fixtures.Case) string {
 	for _, col := range cols {
 		switch skipped := not[col.kubelet]; {
 		case col.kubelet == "":
-			b.WriteString("which of them the kubelet is too old for is known once its node image is there\n")
+			b.WriteString("for which of them the kubelet is too old is known once its node image is there\n")
 		case len(skipped) > 0:
 			fmt.Fprintf(&b, "not for kubelet %s, and skipped there: %s\n", col.kubelet, strings.Join(skipped, ", "))
 		}
@@ -105,7 +105,7 @@ func coverage(cases []fixtures.Case) []figure {
 	var relations figure
 	covered, shown, all := table.Count(ids)
 	relations.covered, relations.all = covered, all
-	relations.what = fmt.Sprintf("order relations of the Kubernetes node suite (%s) are covered by a case, and %d more only shown; suites/upstream/relations.txt says why the others are not", table.Kubernetes, shown)
+	relations.what = fmt.Sprintf("order relations of the Kubernetes node suite (%s) are covered by a case, and %d more are only shown; suites/upstream/relations.txt says why the others are not", table.Kubernetes, shown)
 	return []figure{must, relations}
 }
 

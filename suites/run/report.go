@@ -65,7 +65,7 @@ func (r *Report) Err() error {
 	}
 	switch {
 	case len(r.Results) == 0:
-		return fmt.Errorf("no case was judged; -run, -cases and -labels have to select at least one")
+		return fmt.Errorf("no case was judged; select at least one with -run, -cases or -labels")
 	case judged(r.Results) == 0:
 		return fmt.Errorf("no case was judged: all %d were skipped", len(r.Results))
 	case failed > 0:
@@ -231,7 +231,7 @@ func (r *Report) claimsSeen(file string) string {
 	if n == 0 {
 		return fmt.Sprintf("none of the %d public claims was seen: %s\n", all, file)
 	}
-	text := "what is said in public, and what came of it\n" + claims.Text(seen)
+	text := "public claims, and whether they held\n" + claims.Text(seen)
 	if n < all {
 		text += fmt.Sprintf("\n%d of %d claims were seen; %s has the others as well\n", n, all, file)
 	}

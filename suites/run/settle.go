@@ -88,7 +88,7 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node strin
 	s.claim(res, rec.trace)
 	// A run that is being interrupted has no time for it.
 	if !res.Verdict.Outcome.Green() && rec.evidence != nil && ctx.Err() == nil {
-		ctx, cancel := context.WithTimeoutCause(ctx, evidencePatience, fmt.Errorf("patience of %v is over", evidencePatience))
+		ctx, cancel := context.WithTimeoutCause(ctx, evidencePatience, fmt.Errorf("gave up after %v", evidencePatience))
 		defer cancel()
 		if err := rec.evidence(ctx); err != nil {
 			s.progress.Printf("%s: evidence is incomplete: %v", name, err)
@@ -121,7 +121,7 @@ func (s *Suite) named(res Result, run int) string {
 // prepareFolder empties the folder of a case and puts into it what is run.
 func prepareFolder(dir string, c fixtures.Case) error {
 	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("removing what an earlier run left: %w", err)
+		return fmt.Errorf("removing what an earlier run left behind: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making the folder of the case: %w", err)

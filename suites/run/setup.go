@@ -39,7 +39,7 @@ func (s *Suite) main(m *testing.M) (status int) {
 	// its recordings, those of the cases that are run now are replaced.
 	for _, name := range []string{summaryFile, verdictsFile, claimsText, claimsJSON, "cluster"} {
 		if err := os.RemoveAll(filepath.Join(s.artifacts, name)); err != nil {
-			return complain(fmt.Errorf("removing what an earlier run left: %w", err))
+			return complain(fmt.Errorf("removing what an earlier run left behind: %w", err))
 		}
 	}
 	log, err := os.Create(filepath.Join(s.artifacts, "progress.log"))
@@ -93,7 +93,7 @@ func (s *Suite) through(end ending, m *testing.M) int {
 		if err != nil {
 			return complain(err)
 		}
-		failed := errors.New("the set-up did not get to its end")
+		failed := errors.New("the set-up did not finish")
 		var remove func(context.Context) error
 		s.env = environment.Setup(func(ctx context.Context, cfg *envconf.Config) (context.Context, error) {
 			start := time.Now()
@@ -141,14 +141,14 @@ func (s *Suite) waves(end ending) ([][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		end.OnEnd("putting back the limit of inotify instances", func(context.Context) error { return back() })
+		end.OnEnd("restoring the limit of inotify instances", func(context.Context) error { return back() })
 	}
 	c, err := cluster.MachineCapacity()
 	if err != nil {
 		return nil, err
 	}
 	if s.options.RaiseInotify {
-		s.progress.Printf("fs.inotify.max_user_instances is %d for this run, of which %d are taken", c.InotifyLimit, c.InotifyUsed)
+		s.progress.Printf("fs.inotify.max_user_instances is %d for this run, of which %d are in use", c.InotifyLimit, c.InotifyUsed)
 	}
 	if s.kubelets == nil {
 		return [][]string{nil}, nil
@@ -228,14 +228,14 @@ func (s *Suite) up(ctx context.Context, end ending, tmp string, kubelets []strin
 	var provider *cluster.Provider
 	g.Go(func() error {
 		if removed, err := cluster.SweepScratch(cluster.SweepOptions{}); err != nil {
-			s.progress.Printf("removing what killed runs left: %v", err)
+			s.progress.Printf("removing what killed runs left behind: %v", err)
 		} else if len(removed) > 0 {
-			s.progress.Printf("removed what killed runs left: %s", strings.Join(removed, ", "))
+			s.progress.Printf("removed what killed runs left behind: %s", strings.Join(removed, ", "))
 		}
 		if removed, err := cluster.Sweep(gctx, h, cluster.SweepOptions{}); err != nil {
-			s.progress.Printf("removing what killed runs left: %v", err)
+			s.progress.Printf("removing what killed runs left behind: %v", err)
 		} else if len(removed) > 0 {
-			s.progress.Printf("removed what killed runs left: %s", strings.Join(removed, ", "))
+			s.progress.Printf("removed what killed runs left behind: %s", strings.Join(removed, ", "))
 		}
 		if err := s.material(gctx); err != nil {
 			return err
@@ -336,10 +336,10 @@ func (s *Suite) build(ctx context.Context, version string) (string, error) {
 func (s *Suite) sweepNamespaces(ctx context.Context, cl *cluster.Cluster) {
 	removed, err := cluster.SweepNamespaces(ctx, cl, cluster.SweepOptions{})
 	if err != nil {
-		s.progress.Printf("removing what earlier runs left: %v", err)
+		s.progress.Printf("removing what earlier runs left behind: %v", err)
 	}
 	if len(removed) > 0 {
-		s.progress.Printf("removed what earlier runs left: namespaces %s", strings.Join(removed, ", "))
+		s.progress.Printf("removed what earlier runs left behind: namespaces %s", strings.Join(removed, ", "))
 	}
 }
 

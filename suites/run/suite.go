@@ -367,7 +367,7 @@ func (s *Suite) one(ctx context.Context, j *job) Result {
 		// What an earlier run left must not pass for one of this.
 		if err := os.RemoveAll(s.folder(c, kubelet, 0)); err != nil {
 			return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Verdict: reference.Verdict{
-				Outcome: reference.Broken, Reason: fmt.Sprintf("removing what an earlier run left: %v", err),
+				Outcome: reference.Broken, Reason: fmt.Sprintf("removing what an earlier run left behind: %v", err),
 			}}
 		}
 	}
@@ -390,7 +390,7 @@ func (s *Suite) one(ctx context.Context, j *job) Result {
 			}
 			defer s.queue.leave(ticket)
 			if s.failed.Load() {
-				runs[i] = Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Skipped: "not begun, since another case had failed"}
+				runs[i] = Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Skipped: "not started, because another case had failed"}
 				return
 			}
 			s.begun()

@@ -209,7 +209,7 @@ func TestFailFast(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, second.Word(), "skipped")
-		assert.Equal(t, second.Skipped, "not begun, since another case had failed")
+		assert.Equal(t, second.Skipped, "not started, because another case had failed")
 		assert.Equal(t, strings.Count(printed.String(), startup+": started"), 1)
 	}
 }

@@ -39,7 +39,7 @@ const Witness = "witness"
 func Read(text []byte, pod *corev1.Pod, kubelet string) ([]Claim, error) {
 	a := txtar.Parse(text)
 	if s := strings.TrimSpace(string(a.Comment)); s != "" {
-		return nil, fmt.Errorf("%q stands before the first section; begin one with \"-- RULE --\" or \"-- %s --\"", s, Witness)
+		return nil, fmt.Errorf("%q comes before the first section; begin one with \"-- RULE --\" or \"-- %s --\"", s, Witness)
 	}
 	var claims []Claim
 	for _, f := range a.Files {

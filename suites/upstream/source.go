@@ -90,7 +90,7 @@ func (v *visitor) visit(n ast.Node, chain []string) {
 func (v *visitor) add(n ast.Node, name []string) {
 	for _, s := range name {
 		if strings.Contains(s, Separator) || strings.ContainsAny(s, "\n\r") || s != strings.TrimSpace(s) {
-			v.fail(n, "the text %q cannot stand in the table", s)
+			v.fail(n, "the text %q cannot be written in the table", s)
 		}
 	}
 	v.names = append(v.names, strings.Join(name, Separator))

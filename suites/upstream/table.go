@@ -279,7 +279,7 @@ func (p *reader) in(s string) error {
 		return err
 	}
 	if p.current() == nil {
-		return p.errorf("no file stands before this line")
+		return p.errorf("no file comes before this line")
 	}
 	p.chain = s
 	return nil
@@ -291,14 +291,14 @@ func (p *reader) test(s string) error {
 	}
 	f := p.current()
 	if f == nil {
-		return p.errorf("no file stands before this line")
+		return p.errorf("no file comes before this line")
 	}
 	name := s
 	if p.chain != "" {
 		name = p.chain + Separator + s
 	}
 	if n := p.lines[name]; n != 0 {
-		return p.errorf("the same test stands in line %d", n)
+		return p.errorf("the same test is in line %d", n)
 	}
 	p.lines[name] = p.n
 	f.Tests = append(f.Tests, Test{Name: name})
@@ -310,7 +310,7 @@ func (p *reader) last() (*Test, error) {
 	if f := p.current(); f != nil && len(f.Tests) > 0 {
 		return &f.Tests[len(f.Tests)-1], nil
 	}
-	return nil, p.errorf("no test stands before this line")
+	return nil, p.errorf("no test comes before this line")
 }
 
 // answered is the test that an indented line answers for the first time.

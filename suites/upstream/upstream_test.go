@@ -113,7 +113,7 @@ func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, old, new, want string }{
 		{"a test is lost", "- two\n  not gap: the image changes\n", "", "relations.txt:17: a_test.go has tests that do not fit its pin; if they are right, write: pin 2 sha256:"},
 		{"a test is renamed", "- two", "- too", "do not fit its pin"},
-		{"two tests are swapped", "- two", "- one", "relations.txt:12: the same test stands in line 9"},
+		{"two tests are swapped", "- two", "- one", "relations.txt:12: the same test is in line 9"},
 		{"nothing is said of a test", "  not gap: the image changes\n", "", `nothing is said of the test before this line, "A > B > two"`},
 		{"nothing is said of the last test", "  other secrets\n", "", `nothing is said of the test before this line, "A > three"`},
 		{"too much is said of a test", "  but the exit code", "  other files", "a test has one of by, seen, not and other"},
@@ -130,7 +130,7 @@ func TestParseErrors(t *testing.T) {
 		{"an unknown word", "in A\n", "at A\n", `"at" begins no line`},
 		{"an empty test", "- three", "-", `nothing after "-"`},
 		{"trailing space", "- three", "- three ", "space at the end of the line"},
-		{"a remark before any test", "in A > B\n", "in A > B\n  by hooks/poststart-blocks\n", "no test stands before this line"},
+		{"a remark before any test", "in A > B\n", "in A > B\n  by hooks/poststart-blocks\n", "no test comes before this line"},
 		{"a pin twice", "\nin A > B", "\npin 1\nin A > B", "a pin follows its file, and only once"},
 	}
 	for _, tt := range tests {
@@ -198,7 +198,7 @@ func checks(name string) {
 
 	for _, tt := range []struct{ src, want string }{
 		{"package p\nfunc", "read the tests of x_test.go"},
-		{"package p\nvar _ = ginkgo.It(\"a > b\", func() {})", `x_test.go:2:9: the text "a > b" cannot stand in the table`},
+		{"package p\nvar _ = ginkgo.It(\"a > b\", func() {})", `x_test.go:2:9: the text "a > b" cannot be written in the table`},
 		{"package p\nvar _ = ginkgo.DescribeTableSubtree(\"a\", func() {})", "x_test.go:2:9: a DescribeTableSubtree has tests"},
 	} {
 		_, err := Tests("x_test.go", []byte(tt.src))

@@ -196,7 +196,7 @@ func (f *logFile) Pick(want []int) (Recorded, error) {
 		return len(some) < len(want)
 	})
 	if err == nil && len(some) < len(want) {
-		err = fmt.Errorf("the log has become shorter while it was judged")
+		err = fmt.Errorf("the log became shorter while it was being judged")
 	}
 	return some, err
 }

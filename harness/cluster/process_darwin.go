@@ -27,6 +27,3 @@ func processStart(pid int) (start uint64, zombie bool, err error) {
 	at := p.Proc.P_starttime
 	return uint64(at.Sec)*1e6 + uint64(at.Usec), p.Proc.P_stat == zombieState, nil
 }
-
-// endOrphans has nothing to end where nothing is built.
-func endOrphans(string) error { return nil }

@@ -12,6 +12,3 @@ func bootID() (string, error) { return "", fmt.Errorf("how to is not known on %s
 func processStart(int) (uint64, bool, error) {
 	return 0, false, fmt.Errorf("how to ask for a process is not known on %s", runtime.GOOS)
 }
-
-// endOrphans has nothing to end where nothing is built.
-func endOrphans(string) error { return nil }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/podorder/podorder/harness/internal/orphans"
 )
 
 // Scratch makes a temporary folder whose name tells which process it belongs to, so that SweepScratch can remove what a killed one leaves. purpose is
@@ -48,7 +50,7 @@ func SweepScratch(o SweepOptions) (removed []string, err error) {
 			continue
 		}
 		if !o.DryRun {
-			if err := endOrphans(dir); err != nil {
+			if err := orphans.End(dir); err != nil {
 				errs = append(errs, fmt.Errorf("sweeping: %w", err))
 				continue
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/podorder/podorder/harness/internal/orphans/orphanstest"
 )
 
 // A temporary folder goes with its process, and no other does.
@@ -57,8 +59,7 @@ func TestSweepScratch(t *testing.T) {
 	}
 }
 
-// A build that outlives the process that wanted it is ended, before its folder goes;
-// whatever else has the same environment is left alone.
+// A build that outlives the process that wanted it is ended, before its folder goes.
 func TestSweepScratchEndsBuilds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("nothing is built on", runtime.GOOS)
@@ -69,27 +70,9 @@ func TestSweepScratchEndsBuilds(t *testing.T) {
 	dead := Owner{Machine: self.Machine, Boot: self.Boot, PID: self.PID, Start: self.Start - 1}
 	dir := filepath.Join(os.TempDir(), "podorder-suites-"+dead.String()+"-123")
 	assert.NilError(t, os.Mkdir(dir, 0o755))
-	sleep, err := exec.LookPath("sleep")
-	assert.NilError(t, err)
-	program, err := os.ReadFile(sleep)
-	assert.NilError(t, err)
-	start := func(name, folder string) *exec.Cmd {
-		path := filepath.Join(t.TempDir(), name)
-		assert.NilError(t, os.WriteFile(path, program, 0o755))
-		cmd := exec.Command(path, "1000")
-		cmd.Env = append(os.Environ(), "GOTMPDIR="+folder)
-		assert.NilError(t, cmd.Start())
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		return cmd
-	}
-	build, conmon, elsewhere := start("go", dir), start("conmon", dir), start("go", dir+"4")
+	build := orphanstest.Start(t, "go", dir)
 	removed, err := SweepScratch(SweepOptions{})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, removed, []string{dir})
-	assert.ErrorContains(t, build.Wait(), "killed")
-	for _, cmd := range []*exec.Cmd{conmon, elsewhere} {
-		_, zombie, err := processStart(cmd.Process.Pid)
-		assert.NilError(t, err)
-		assert.Assert(t, !zombie, "%s was ended", cmd.Path)
-	}
+	assert.Assert(t, orphanstest.Ended(t, build))
 }

@@ -56,7 +56,7 @@ func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
 		return nil, err
 	}
 	for _, d := range left {
-		if err := os.RemoveAll(d); err != nil {
+		if err := removeLeft(d); err != nil {
 			return nil, fmt.Errorf("remove what an interrupted build left: %w", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podorder/podorder/harness/host"
+	"github.com/podorder/podorder/harness/internal/orphans"
 )
 
 // Sweep removes what a killed build left: half-made pieces in the cache, and with a runtime, which may be nil, the container and the base image of a
@@ -52,7 +53,7 @@ func Sweep(ctx context.Context, h *host.Host, o Options, dry bool) (removed []st
 		removed = append(removed, what)
 	}
 	for _, piece := range left {
-		take("folder "+piece, func() error { return os.RemoveAll(piece) })
+		take("folder "+piece, func() error { return removeLeft(piece) })
 	}
 	if h == nil {
 		return removed, errors.Join(errs...)
@@ -89,3 +90,11 @@ func Sweep(ctx context.Context, h *host.Host, o Options, dry bool) (removed []st
 
 // leftPieces are the folders in which an interrupted build was making pieces.
 func leftPieces(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "tmp-*")) }
+
+// removeLeft removes such a folder, and first ends the go command that may still work in it.
+func removeLeft(piece string) error {
+	if err := orphans.End(piece); err != nil {
+		return err
+	}
+	return os.RemoveAll(piece)
+}

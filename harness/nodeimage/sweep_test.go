@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/podorder/podorder/harness/internal/orphans/orphanstest"
 )
 
 // What an interrupted build left goes, and nothing while a build is under way.
@@ -26,8 +28,11 @@ func TestSweep(t *testing.T) {
 	}
 	sweep(false)
 	assert.NilError(t, s.close())
+	// What compiles it goes on, and would fill the folder while it is removed.
+	build := orphanstest.Start(t, "go", filepath.Join(half, ".tmp"))
 	sweep(true, "folder "+half)
 	sweep(false, "folder "+half)
+	assert.Assert(t, orphanstest.Ended(t, build))
 	sweep(false)
 	_, err = os.Stat(half)
 	assert.Assert(t, os.IsNotExist(err))

@@ -49,13 +49,22 @@ func Detect(ctx context.Context, o Options) (*Host, error) {
 	return detect(ctx, o, f)
 }
 
-func detect(ctx context.Context, o Options, f facts) (_ *Host, err error) {
+func detect(ctx context.Context, o Options, f facts) (*Host, error) {
+	left, err := leftFolders(os.TempDir(), alive)
+	if err != nil {
+		return nil, fmt.Errorf("look for what a killed run left: %w", err)
+	}
+	h, err := find(ctx, o, f)
+	if e := removeLeft(ctx, h, left); e != nil && err == nil {
+		return nil, errors.Join(fmt.Errorf("remove what a killed run left: %w", e), h.Close())
+	}
+	return h, err
+}
+
+func find(ctx context.Context, o Options, f facts) (*Host, error) {
 	progress := o.Progress
 	if progress == nil {
 		progress = func(string, ...any) {}
-	}
-	if err := removeLeft(os.TempDir(), alive); err != nil {
-		return nil, fmt.Errorf("remove what a killed run left: %w", err)
 	}
 	dir, err := temporary("probe")
 	if err != nil {
@@ -120,22 +129,31 @@ func temporary(purpose string) (string, error) {
 	return os.MkdirTemp("", fmt.Sprintf("podorder-%s-%d-", purpose, os.Getpid()))
 }
 
-// removeLeft removes from parent the temporary folders of processes that are gone.
-func removeLeft(parent string, alive func(pid int) bool) error {
+// leftFolders are the temporary folders in parent of processes that are gone.
+func leftFolders(parent string, alive func(pid int) bool) (left []string, err error) {
 	for _, purpose := range []string{"probe", "host"} {
-		left, err := filepath.Glob(filepath.Join(parent, "podorder-"+purpose+"-*-*"))
+		all, err := filepath.Glob(filepath.Join(parent, "podorder-"+purpose+"-*-*"))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, dir := range left {
-			pid, err := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[2])
-			if err != nil || alive(pid) {
-				continue
+		for _, dir := range all {
+			if pid, err := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[2]); err == nil && !alive(pid) {
+				left = append(left, dir)
 			}
-			// Another user's folder is that user's to remove.
-			if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
-				return err
-			}
+		}
+	}
+	return left, nil
+}
+
+// removeLeft removes such folders, and what the runtime, which may be nil, has of the probes that were made in them.
+func removeLeft(ctx context.Context, h *Host, left []string) error {
+	for _, dir := range left {
+		if h != nil && strings.HasPrefix(filepath.Base(dir), probePrefix) {
+			h.removeProbe(ctx, probeRef(dir))
+		}
+		// Another user's folder is that user's to remove.
+		if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -217,6 +218,26 @@ func TestDetectFindsNone(t *testing.T) {
 	assert.ErrorContains(t, err, `KIND_EXPERIMENTAL_PROVIDER="lxc"`)
 }
 
+// Who is killed while a runtime is tried leaves a folder, and an image that is called after it.
+func TestDetectRemovesTheProbeOfAKilledRun(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	called := filepath.Join(t.TempDir(), "called")
+	fake(t, map[string]string{"docker": `echo "$@" >>` + called + `; case $1 in run) echo ok 1ff;; version) echo 9.9;; info) echo /nowhere;; esac`})
+	ended := exec.Command("cat")
+	assert.NilError(t, ended.Run())
+	left := filepath.Join(os.TempDir(), fmt.Sprintf("podorder-probe-%d-7", ended.Process.Pid))
+	assert.NilError(t, os.Mkdir(left, 0o755))
+	h, err := detect(t.Context(), Options{NoInstall: true}, factsOf(t, nil))
+	assert.NilError(t, err)
+	assert.NilError(t, h.Close())
+	text, err := os.ReadFile(called)
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(string(text), fmt.Sprintf("rmi -f localhost/podorder/probe:%d-7\n", ended.Process.Pid)), "%s", text)
+	entries, err := os.ReadDir(os.TempDir())
+	assert.NilError(t, err)
+	assert.Equal(t, len(entries), 0)
+}
+
 // Podman that refuses is not installed once more.
 func TestDetectDoesNotReinstall(t *testing.T) {
 	fake(t, map[string]string{
@@ -273,7 +294,9 @@ func TestRemoveLeft(t *testing.T) {
 	for _, name := range []string{"podorder-host-1-abc", "podorder-host-2-abc", "podorder-probe-2-x", "podorder-host-none-x", "podorder-other-2-x"} {
 		assert.NilError(t, os.MkdirAll(filepath.Join(parent, name, "inside"), 0o755))
 	}
-	assert.NilError(t, removeLeft(parent, func(pid int) bool { return pid == 1 }))
+	left, err := leftFolders(parent, func(pid int) bool { return pid == 1 })
+	assert.NilError(t, err)
+	assert.NilError(t, removeLeft(t.Context(), nil, left))
 	entries, err := os.ReadDir(parent)
 	assert.NilError(t, err)
 	var names []string

@@ -35,6 +35,15 @@ var probeSource []byte
 // probeImage is the image that is run to see whether a runtime can run privileged containers. It exists in no registry.
 type probeImage struct{ archive, ref string }
 
+// probePrefix is what the folder of a probe begins with.
+const probePrefix = "podorder-probe-"
+
+// probeRef is what the image of the probe in a folder is called. Each process has a probe of its own, so that two that start at once do not remove each
+// other's; and the folder that a killed one leaves tells which image that one may have left.
+func probeRef(dir string) string {
+	return "localhost/podorder/probe:" + strings.TrimPrefix(filepath.Base(dir), probePrefix)
+}
+
 // newProbeImage compiles the probe and writes it into dir as an image archive that every runtime can load.
 func newProbeImage(ctx context.Context, dir string) (probeImage, error) {
 	program, err := compileProbe(ctx, dir)
@@ -45,8 +54,7 @@ func newProbeImage(ctx context.Context, dir string) (probeImage, error) {
 	if err != nil {
 		return probeImage{}, fmt.Errorf("make the probe's image: %w", err)
 	}
-	// Each process has a probe of its own, so that two that start at once do not remove each other's.
-	p := probeImage{archive: filepath.Join(dir, "probe.tar"), ref: fmt.Sprintf("localhost/podorder/probe:%d", os.Getpid())}
+	p := probeImage{archive: filepath.Join(dir, "probe.tar"), ref: probeRef(dir)}
 	if err := archive.Write(p.archive, map[string]v1.Image{p.ref: image}); err != nil {
 		return probeImage{}, fmt.Errorf("write the probe's image: %w", err)
 	}
@@ -111,11 +119,7 @@ func (h *Host) probe(ctx context.Context, p probeImage) error {
 	if _, err := h.Command(ctx, "load", "-i", p.archive).Output(); err != nil {
 		return fmt.Errorf("cannot load an image: %s", reason(err))
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerPatience)
-		defer cancel()
-		_ = h.Command(ctx, "rmi", "-f", p.ref).Run() // a probe's image that stays is a few MiB, and no reason to fail
-	}()
+	defer h.removeProbe(ctx, p.ref)
 	out, err := h.Command(ctx, "run", "--rm", "--privileged", "--security-opt", "seccomp=unconfined", "--network=none",
 		"--tmpfs", "/tmp", "--tmpfs", "/run", "--cgroupns=private", p.ref).Output()
 	text := strings.TrimSpace(string(out))
@@ -129,6 +133,13 @@ func (h *Host) probe(ctx context.Context, p probeImage) error {
 		return fmt.Errorf("a privileged container printed %q instead of \"ok\" and its capabilities", text)
 	}
 	return nil
+}
+
+// removeProbe removes the image of a probe, with a container of it.
+func (h *Host) removeProbe(ctx context.Context, ref string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerPatience)
+	defer cancel()
+	_ = h.Command(ctx, "rmi", "-f", ref).Run() // a probe's image that stays is a few MiB, and no reason to fail
 }
 
 // reason is the last line that a failed command wrote on its standard error, which is where runtimes say what is wrong.

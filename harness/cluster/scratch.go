@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/podorder/podorder/harness/internal/orphans"
@@ -23,6 +24,74 @@ func Scratch(purpose string) (string, error) {
 		return "", fmt.Errorf("making a temporary folder: %w", err)
 	}
 	return dir, nil
+}
+
+// ScratchForGo is Scratch for the temporary files of the go commands that this process starts as well. One that is stopped leaves its working folder
+// behind; what is in this one folder is known to be the run's.
+func ScratchForGo(purpose string) (string, error) {
+	dir, err := Scratch(purpose)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Setenv("GOTMPDIR", dir); err != nil {
+		return "", errors.Join(fmt.Errorf("keeping go's files together: %w", err), os.RemoveAll(dir))
+	}
+	return dir, nil
+}
+
+// workFolder is what go calls the folder that it works in; a test binary lies below it.
+var workFolder = regexp.MustCompile(`^go-build[0-9]+$`)
+
+// WorkFolder returns the working folder of the go command that made a program for the time of a test, or "" if none did, or elsewhere than in the
+// folder for temporary files.
+func WorkFolder(program string) string {
+	rel, err := filepath.Rel(os.TempDir(), program)
+	if err != nil {
+		return ""
+	}
+	if name, _, below := strings.Cut(filepath.ToSlash(rel), "/"); below && workFolder.MatchString(name) {
+		return filepath.Join(os.TempDir(), name)
+	}
+	return ""
+}
+
+// WithScratch has SweepScratch remove such a working folder together with a folder that Scratch made, if the go command, which pid is, was killed as
+// well: it removes its own, but for that.
+func WithScratch(dir string, pid int, work string) error {
+	owner, err := Self()
+	if err != nil {
+		return fmt.Errorf("noting the folder of go: %w", err)
+	}
+	owner.PID = pid
+	if owner.Start, _, err = processStart(pid); err != nil {
+		return nil // it has ended already
+	}
+	if err := os.WriteFile(filepath.Join(dir, owner.String()), []byte(filepath.Base(work)), 0o600); err != nil {
+		return fmt.Errorf("noting the folder of go: %w", err)
+	}
+	return nil
+}
+
+// sweepWith removes what WithScratch noted in a folder. That may be anybody's, so nothing is removed that is not a working folder of go.
+func sweepWith(dir string, self Owner) error {
+	notes, err := filepath.Glob(filepath.Join(dir, "*-*-*-*"))
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		owner, err := ParseOwner(filepath.Base(note))
+		if err != nil || owner.Liveness(self) != Dead {
+			continue
+		}
+		name, err := os.ReadFile(note)
+		if err != nil || !workFolder.Match(name) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(os.TempDir(), string(name))); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
 }
 
 // SweepScratch removes the temporary folders that killed processes left, with the go commands that still use them, and returns their paths. Those of live processes, of other machines and of
@@ -51,6 +120,10 @@ func SweepScratch(o SweepOptions) (removed []string, err error) {
 		}
 		if !o.DryRun {
 			if err := orphans.End(dir); err != nil {
+				errs = append(errs, fmt.Errorf("sweeping: %w", err))
+				continue
+			}
+			if err := sweepWith(dir, self); err != nil {
 				errs = append(errs, fmt.Errorf("sweeping: %w", err))
 				continue
 			}

@@ -59,6 +59,54 @@ func TestSweepScratch(t *testing.T) {
 	}
 }
 
+// Killed together with its go command, a run leaves the working folder of that one, and no other is taken for it.
+func TestSweepScratchWithTheFolderOfGo(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	work := filepath.Join(os.TempDir(), "go-build123")
+	program := filepath.Join(work, "b001", "suites.test")
+	assert.NilError(t, os.MkdirAll(filepath.Dir(program), 0o755))
+	assert.NilError(t, os.WriteFile(program, nil, 0o755))
+	assert.Equal(t, WorkFolder(program), work)
+	for _, elsewhere := range []string{"/usr/bin/suites.test", filepath.Join(os.TempDir(), "suites.test"), filepath.Join(os.TempDir(), "go-builds", "suites.test")} {
+		assert.Equal(t, WorkFolder(elsewhere), "")
+	}
+
+	self, err := Self()
+	assert.NilError(t, err)
+	dead := Owner{Machine: self.Machine, Boot: self.Boot, PID: self.PID, Start: self.Start - 1}
+	left := func() string {
+		dir := filepath.Join(os.TempDir(), "podorder-suites-"+dead.String()+"-123")
+		assert.NilError(t, os.MkdirAll(dir, 0o755))
+		return dir
+	}
+	sweep := func() {
+		t.Helper()
+		removed, err := SweepScratch(SweepOptions{})
+		assert.NilError(t, err)
+		assert.Equal(t, len(removed), 1)
+	}
+	goCommand := exec.Command("sleep", "1000")
+	assert.NilError(t, goCommand.Start())
+	dir := left()
+	assert.NilError(t, WithScratch(dir, goCommand.Process.Pid, work))
+	sweep()
+	_, err = os.Stat(program)
+	assert.NilError(t, err, "go still works there")
+
+	dir = left()
+	assert.NilError(t, WithScratch(dir, goCommand.Process.Pid, work))
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, dead.String()), []byte("../other"), 0o600))
+	other := filepath.Join(os.TempDir(), "..", "other")
+	assert.NilError(t, os.MkdirAll(other, 0o755))
+	assert.NilError(t, goCommand.Process.Kill())
+	_ = goCommand.Wait()
+	sweep()
+	_, err = os.Stat(work)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	_, err = os.Stat(other)
+	assert.NilError(t, err, "what a note says is no working folder of go")
+}
+
 // A build that outlives the process that wanted it is ended, before its folder goes.
 func TestSweepScratchEndsBuilds(t *testing.T) {
 	if runtime.GOOS != "linux" {

@@ -61,7 +61,6 @@ func (s *Suite) main(m *testing.M) (status int) {
 	}
 	end := shutdown.New(context.Background(), shutdown.Options{Timeout: timeout, Output: s.progress.Live()})
 	defer end.Recover()
-	endWithGo()
 	status = s.through(end, m)
 	return end.End(status)
 }
@@ -69,15 +68,13 @@ func (s *Suite) main(m *testing.M) (status int) {
 // through goes through the whole run and returns the exit status of its tests.
 // What is to be removed afterwards is registered with end.
 func (s *Suite) through(end ending, m *testing.M) int {
-	tmp, err := cluster.Scratch("suites")
+	tmp, err := cluster.ScratchForGo("suites")
 	if err != nil {
 		return complain(err)
 	}
 	end.OnEnd("removing the temporary folder", func(context.Context) error { return os.RemoveAll(tmp) })
-	// A go command that is stopped leaves its working folder behind, and a process that
-	// is killed leaves all of its own; what is in this one folder is known to be the run's.
-	if err := os.Setenv("GOTMPDIR", tmp); err != nil {
-		return complain(fmt.Errorf("keeping go's files together: %w", err))
+	if err := withGo(end, tmp); err != nil {
+		return complain(err)
 	}
 	ws, err := s.waves(end)
 	if err != nil {

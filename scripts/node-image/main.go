@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/podorder/podorder/harness/cluster"
 	"github.com/podorder/podorder/harness/host"
 	"github.com/podorder/podorder/harness/nodeimage"
 )
@@ -38,13 +39,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	var err error
-	if *kubelets != "" {
-		err = runKubelets(ctx, strings.Split(*kubelets, ","), *cache)
-	} else {
-		err = run(ctx, *version, *cache, *noInstall)
-	}
-	if err != nil {
+	if err := get(ctx, *version, *kubelets, *cache, *noInstall); err != nil {
 		fmt.Fprintln(os.Stderr, "node-image:", err)
 		var none *nodeimage.UnavailableError
 		if errors.As(err, &none) {
@@ -52,6 +47,19 @@ func main() {
 		}
 		os.Exit(1)
 	}
+}
+
+// get gets the image, or the kubelets, with a temporary folder that a sweep knows.
+func get(ctx context.Context, version, kubelets, cache string, noInstall bool) (err error) {
+	tmp, err := cluster.ScratchForGo("image")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if kubelets != "" {
+		return runKubelets(ctx, strings.Split(kubelets, ","), cache)
+	}
+	return run(ctx, version, cache, noInstall)
 }
 
 // check reports a version that there is no image or no kubelet of.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podorder/podorder/harness/cluster"
 	"github.com/podorder/podorder/suites/upstream"
 )
 
@@ -29,7 +30,12 @@ func main() {
 }
 
 // sources are those of a version of Kubernetes.
-func sources(ctx context.Context, version string) (fs.FS, error) {
+func sources(ctx context.Context, version string) (_ fs.FS, err error) {
+	tmp, err := cluster.ScratchForGo("upstream")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	dir, err := upstream.Module(ctx, version)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nThe table cannot be compared with the sources. Let the go command reach a module proxy", err)

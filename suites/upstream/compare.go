@@ -32,7 +32,7 @@ func Compare(table *Table, module fs.FS) ([]string, error) {
 func Module(ctx context.Context, version string) (string, error) {
 	module := "k8s.io/kubernetes@" + version
 	// Outside any module, so that no go.mod has a say.
-	dir, err := os.MkdirTemp("", "podorder-upstream-")
+	dir, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "podorder-upstream-")
 	if err != nil {
 		return "", fmt.Errorf("make a temporary folder: %w", err)
 	}

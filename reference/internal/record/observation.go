@@ -15,11 +15,12 @@ type Observation struct {
 	Entry *trace.Entry
 	IsLog bool
 	Log   trace.Line // of a log entry
-	// counted is the number of the line as the log has it; see renumber.
+	// counted is the run number of the line as the log has it; see [Renumber].
 	counted int
-	// c is the index of the container of a log entry; -1 for others.
+	// Container is the index of the container of a log entry; -1 for others.
 	Container int
-	// key is the earliest time that the observation can stand for.
+	// key is the earliest time at which what was observed can have happened. Observations
+	// are read in this order.
 	key time.Time
 }
 
@@ -48,32 +49,32 @@ func (o *Observation) Text() string {
 	return o.Log.String()
 }
 
-// A trace has several channels, each ordered in itself. Between them time is
-// all there is, and it is used so that no order is claimed that was not seen:
+// clockSlack is by how much the clocks of the node and of the recorder may differ.
+//
+// A trace has several channels, each ordered in itself. Between channels there is only
+// time, and it is used so that no order is claimed that was not seen:
 //
 //   - A log line was written no earlier than its own stamp and no earlier than
 //     the line before it in the file; when it reached the recorder says little.
-//   - What a watch object or an Event shows had happened by the time it
-//     arrived; how long before is unknown. So it stands after every log line
-//     that may have been written by then, and only lines that were surely
-//     written later stand after it.
-//   - An act was done when the trace says so or a little later, and stands
-//     before every line that arrived after it.
+//   - What an update or an Event shows had happened by the time it arrived; how
+//     long before is unknown. So it stands after every log line that may have
+//     been written by then. Only lines that were surely written later stand
+//     after it.
+//   - An act was done when the trace says so or a little later. It stands before
+//     every line that arrived after it.
 //
-// The clock of the node and that of the recorder may differ: a line that
-// carries a stamp later than its own arrival is taken at its arrival.
+// A line with a stamp later than its own arrival is taken at its arrival.
 const clockSlack = 20 * time.Millisecond
 
-// StampSlack is the uncertainty of a stamp that was taken inside a process: they are out of
-// order by some milliseconds against the file.
+// StampSlack is the uncertainty of a stamp that was taken inside a process: such stamps are
+// out of order by some milliseconds against the file.
 const StampSlack = 100 * time.Millisecond
 
-// Observe reads the channels of the trace and lays them side by side. The
-// error is a *trace.Error with the number of the first line that is torn or
-// foreign.
+// Observe reads the channels of the trace and merges them into one order. The error is a
+// *trace.Error with the number of the first line that is torn, or that is not of this Pod.
 func Observe(t *trace.Trace, p *podspec.Pod) ([]Observation, error) {
 	obs := make([]Observation, 0, len(t.Entries))
-	var floor time.Time
+	var newestLine time.Time // no line goes before the one that stands before it in the file
 	for i := range t.Entries {
 		e := &t.Entries[i]
 		o := Observation{Entry: e, Container: -1, key: e.At}
@@ -87,10 +88,10 @@ func Observe(t *trace.Trace, p *podspec.Pod) ([]Observation, error) {
 				if e.At.Before(o.key) {
 					o.key = e.At
 				}
-				if o.key.Before(floor) {
-					o.key = floor
+				if o.key.Before(newestLine) {
+					o.key = newestLine
 				}
-				floor = o.key
+				newestLine = o.key
 			}
 		case e.Pod != nil:
 			o.key = e.At.Add(clockSlack)
@@ -102,15 +103,15 @@ func Observe(t *trace.Trace, p *podspec.Pod) ([]Observation, error) {
 	if t.LogOnly {
 		return obs, nil
 	}
-	hasten(obs)
+	actsBeforeLines(obs)
 	// Stable: within a channel the order of the file stays, since its keys
 	// never go back. At equal keys a line comes before what may show it.
 	slices.SortStableFunc(obs, func(a, b Observation) int { return cmp.Or(a.key.Compare(b.key), cmp.Compare(rank(a), rank(b))) })
 	return obs, nil
 }
 
-// hasten moves each act before every log line that arrived after it.
-func hasten(obs []Observation) {
+// actsBeforeLines moves each act before every log line that arrived after it.
+func actsBeforeLines(obs []Observation) {
 	var earliest time.Time
 	for i := len(obs) - 1; i >= 0; i-- {
 		o := &obs[i]
@@ -123,6 +124,7 @@ func hasten(obs []Observation) {
 	}
 }
 
+// rank orders observations of the same time.
 func rank(o Observation) int {
 	switch {
 	case o.Entry.Did != nil:

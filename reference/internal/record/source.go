@@ -14,15 +14,16 @@ import (
 
 // Source is where the observations of a trace are kept while it is read.
 type Source interface {
+	// At returns observation n. It is valid until the next call.
 	At(n int) *Observation
-	// stamp is when log line n was written by its own clock, and whether that
-	// has whole seconds only.
+	// Stamp is when log line n was written, by its own clock, and whether that time has
+	// whole seconds only.
 	Stamp(n int) (time.Time, bool)
-	// pick returns some of the observations, by ascending indexes.
+	// Pick returns the observations with the given indexes, which ascend.
 	Pick(n []int) (Recorded, error)
 }
 
-// Recorded holds them all.
+// Recorded is a source that holds all observations.
 type Recorded []Observation
 
 func (r Recorded) At(n int) *Observation { return &r[n] }
@@ -37,15 +38,15 @@ func (r Recorded) Pick(n []int) (Recorded, error) {
 	return some, nil
 }
 
-// logFile reads a log once and keeps of each line what the rules go by; the text
-// is read again from the file where an explanation wants it. So a long log needs
-// little memory.
+// logFile is a source that keeps of each log line only what the rules need. Where an
+// explanation wants the text, it is read from the file again. So a long log needs little
+// memory.
 type logFile struct {
 	p      *podspec.Pod
 	r      io.ReadSeeker
 	blocks []*[blockLines]short
 	Lines  int
-	now    Observation // what at returns; one at a time
+	now    Observation // the one that At returned last
 	entry  trace.Entry
 }
 
@@ -56,7 +57,7 @@ func NewLogFile(p *podspec.Pod, r io.ReadSeeker) *logFile { return &logFile{p: p
 // never copied.
 const blockLines = 4096
 
-// short is a line of a log in 16 bytes.
+// short is a log line in 16 bytes.
 type short struct {
 	stamp int64 // nanoseconds since 1970; the lowest bit tells whole seconds
 	n     int32 // of the mark
@@ -65,8 +66,8 @@ type short struct {
 	run   int16
 }
 
-// The kinds of mark share a byte with the actor. Of the signals, the rules go by
-// the one that stops the container, and by TERM.
+// The kind of mark shares a byte with the actor. Of the signals, the rules need the stop
+// signal of the container, and TERM.
 const (
 	actorBits = 0x0f
 	markShift = 4
@@ -74,6 +75,8 @@ const (
 	otherMark = 6 // any other signal
 )
 
+// shorten packs a line of container c, whose stop signal is stop. It reports false where a
+// number of the line is too large.
 func shorten(l *trace.Line, c int, stop string) (short, bool) {
 	s := short{stamp: l.Time.UnixNano() &^ 1, n: int32(l.Mark.N), c: uint8(c), run: int16(l.Run)}
 	if l.Whole {
@@ -87,7 +90,7 @@ func shorten(l *trace.Line, c int, stop string) (short, bool) {
 	default:
 		kind = otherMark
 	}
-	s.actor = uint8(number(l.Actor)) | kind<<markShift
+	s.actor = uint8(actorIndex(l.Actor)) | kind<<markShift
 	return s, int(s.c) == c && int(s.run) == l.Run && int(s.n) == l.Mark.N
 }
 
@@ -116,8 +119,7 @@ func (f *logFile) Stamp(n int) (time.Time, bool) {
 	return time.Unix(0, s&^1), s&1 != 0
 }
 
-// Keep takes in one more line. It reports false where a number of the line is
-// larger than the rules ever meet.
+// Keep adds a line. It reports false where a number of the line is too large to be kept.
 func (f *logFile) Keep(l *trace.Line, c int) bool {
 	if f.Lines%blockLines == 0 {
 		f.blocks = append(f.blocks, new([blockLines]short))
@@ -169,8 +171,8 @@ func (f *logFile) Each(do func(n int, o *Observation) bool) error {
 	return nil
 }
 
-// wholeLines is a [bufio.SplitFunc] that takes as many lines at once as there
-// are, so that they need one string for all of them.
+// wholeLines is a [bufio.SplitFunc] that takes as many lines at once as are in the buffer,
+// so that one string does for all of them.
 func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if i := bytes.LastIndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -201,8 +203,8 @@ func (f *logFile) Pick(want []int) (Recorded, error) {
 	return some, err
 }
 
-// parse reads a log line into the observation. The error says what is torn or
-// foreign in it.
+// parse reads a log line into the observation. The error says what is torn in it, or what
+// does not belong to the Pod.
 func (o *Observation) parse(p *podspec.Pod, text string) error {
 	l, err := trace.ParseLine(text)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Shown is how far a status shows a container: the number that it gives the newest
-// instance, and what has become of that.
+// Shown is how far a status shows a container: the run of its newest instance, by the
+// restart count, and the state of that instance.
 type Shown struct {
 	Run   int32
 	State ShownState
@@ -20,14 +20,14 @@ type ShownState uint8
 
 // The states, in the order in which an instance goes through them.
 const (
-	Waiting ShownState = iota // it was not started yet
+	Waiting ShownState = iota // not started yet
 	Running
 	Ended
 )
 
-// ShownOf is what a status shows. An instance that has ended is shown as terminated, or
-// as waiting with its end in lastState, and may go from one to the other and back (a
-// deletion ends the waiting).
+// ShownOf is what a status shows. An instance that has ended is shown as terminated, or as
+// waiting with its end in lastState. It may go from one to the other and back: a deletion
+// ends the waiting.
 func ShownOf(cs *corev1.ContainerStatus) Shown {
 	s := Shown{Run: cs.RestartCount}
 	switch {
@@ -44,32 +44,32 @@ func (s Shown) Before(t Shown) bool {
 	return s.Run < t.Run || s.Run == t.Run && s.State < t.State
 }
 
-// Started reports whether the container was ever started, as far as that shows.
+// Started reports whether the container is shown to have been started at some time.
 func (s Shown) Started() bool { return s.Run > 0 || s.Run == 0 && s.State != Waiting }
 
-// IsEnd reports whether a shown end is that of an instance. The kubelet makes one up
-// for a container that RestartAllContainers has removed
-// (pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses), and where a Pod is
-// through for each that is not shown as terminated, be it that it never was started
+// IsEnd reports whether a shown end is the end of an instance. The kubelet makes up an end
+// for a container that RestartAllContainers removed (pkg/kubelet/kubelet_pods.go,
+// convertToAPIContainerStatuses). When a Pod is finished it also makes one up for each
+// container that is not shown as terminated, even if that was never started
 // (pkg/kubelet/status/status_manager.go, TerminatePod).
 func IsEnd(end *corev1.ContainerStateTerminated) bool {
 	return end != nil && end.Reason != RestartingAll && end.Reason != statusUnknown
 }
 
-// IsFinal reports whether a Pod stays in the phase
+// IsFinal reports whether a Pod stays in the phase for good
 // (pkg/kubelet/kubelet_pods.go, generateAPIPodStatus).
 func IsFinal(p corev1.PodPhase) bool { return p == corev1.PodSucceeded || p == corev1.PodFailed }
 
-// RestartingAll is the reason of the end that a status makes up for a container that
+// RestartingAll is the reason in the end that the kubelet makes up for a container that
 // RestartAllContainers removed (pkg/kubelet/kubelet_pods.go,
 // convertToAPIContainerStatuses).
 const RestartingAll = "RestartingAllContainers"
 
-// statusUnknown is that of the end of one of which nothing is known.
+// statusUnknown is the reason in the end of a container of which nothing is known.
 const statusUnknown = "ContainerStatusUnknown"
 
-// isStartError tells the waiting reasons of a start that failed before the main
-// process ran (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
+// isStartError reports whether a reason of the waiting state says that a start failed before
+// the main process ran (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
 func isStartError(reason string) bool {
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable",
@@ -79,6 +79,7 @@ func isStartError(reason string) bool {
 	return false
 }
 
+// StateWord names the state of a container in a sentence.
 func StateWord(cs *corev1.ContainerStatus) string {
 	switch {
 	case cs.State.Running != nil:

@@ -1,0 +1,111 @@
+package record
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/podorder/podorder/reference/trace"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What befell the Pod as a whole: acts on it and on its node, changes of its
+// definition, and Events that were lost on their way.
+
+// A kubelet records about 25 Events of one Pod at once. After that it may drop one, and
+// records one more in each eventRefill (k8s.io/client-go/tools/record/events_cache.go).
+// eventBurst is a little less, since some may have been merged on their way.
+const (
+	eventBurst  = 20
+	eventRefill = 300 * time.Second
+)
+
+// act takes what the recorder did.
+func (g *gatherer) act(a *trace.Act, n int) {
+	ev, at := &g.ev, PlaceOf(n)
+	switch a.Name + " " + a.Target() {
+	case "restart kubelet", "stop kubelet", "start kubelet":
+		ev.Restarts = append(ev.Restarts, at)
+		return
+	case "restart node":
+		ev.Restarts = append(ev.Restarts, at)
+		ev.NewSandbox, ev.SandboxStops = true, append(ev.SandboxStops, at)
+		ev.NodeRestarted = true
+		return
+	case "stop sandbox":
+		ev.NewSandbox, ev.SandboxStops = true, append(ev.SandboxStops, at)
+		return
+	}
+	switch a.Name {
+	case trace.ActDelete, trace.ActEvict:
+		ev.Ends = append(ev.Ends, at)
+	case trace.ActPatch:
+		g.patch(a, at)
+	}
+}
+
+// patch takes a strategic merge patch of the Pod: it changes the definition of the
+// containers that it names. A patch that cannot be read so may have changed any.
+func (g *gatherer) patch(a *trace.Act, at Place) {
+	type list []map[string]json.RawMessage
+	var p struct {
+		Spec struct{ InitContainers, Containers list }
+	}
+	names, readable := map[string]bool{}, json.Unmarshal(a.Param, &p) == nil && a.Target() == ""
+	for _, of := range []list{p.Spec.InitContainers, p.Spec.Containers} {
+		for _, c := range of {
+			var name string
+			readable = readable && json.Unmarshal(c["name"], &name) == nil
+			names[name] = names[name] || len(c) > 1
+		}
+	}
+	for c := range g.p.Containers {
+		if !readable || names[g.p.Containers[c].Name] {
+			g.c[c].patched++
+			if changed := &g.ev.Containers[c].Changed; !changed.Known() {
+				*changed = at
+			}
+		}
+	}
+}
+
+// compare finds the containers that are defined otherwise than in the update before.
+// Up to 1.30 the kubelet replaces a container if any field of it changes, and later
+// only if its image does; the API lets change the image and the resources
+// (pkg/kubelet/container/helpers.go, HashContainer).
+func (g *gatherer) compare(spec *corev1.PodSpec) {
+	if old := g.spec; old != nil {
+		g.compareList(old.InitContainers, spec.InitContainers)
+		g.compareList(old.Containers, spec.Containers)
+	}
+	g.spec = spec
+}
+
+func (g *gatherer) compareList(was, is []corev1.Container) {
+	for i := range min(len(was), len(is)) {
+		c, ok := g.p.Index[is[i].Name]
+		if !ok || reflect.DeepEqual(was[i], is[i]) {
+			continue
+		}
+		g.c[c].redefined++
+		if g.c[c].patched == 0 {
+			g.ev.Containers[c].Changed = PlaceOf(0) // nothing says when
+		}
+	}
+}
+
+// eventMade takes the time at which the kubelet made Event n. Where two more were
+// recorded since, and not over so long a time that the kubelet may record two beyond
+// its burst, none had been dropped by then.
+func (g *gatherer) eventMade(at time.Time, n int) {
+	ev := &g.ev
+	if g.firstEvent.IsZero() {
+		g.firstEvent = at
+	}
+	if until := ev.NewestEvent; until.Sub(g.firstEvent) < eventRefill && !at.Before(until) {
+		ev.EventsWholeUntil = until
+	}
+	if at.After(ev.NewestEvent) {
+		ev.NewestEvent, ev.NewestEventObs = at, PlaceOf(n)
+	}
+}

@@ -1,0 +1,219 @@
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/podorder/podorder/reference/internal/podspec"
+
+	"github.com/podorder/podorder/reference/trace"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What lines, updates and Events show of each container.
+
+// line takes a line of container c.
+func (g *gatherer) line(c int, l *trace.Line, n int) {
+	ev, of, actor := &g.ev.Containers[c], &g.c[c], actorIndex(l.Actor)
+	ev.LastAlive = PlaceOf(n)
+	if first := &ev.FirstLines[actor]; !first.Known() {
+		*first = PlaceOf(n)
+	}
+	if l.Mark.Kind == trace.Begin {
+		ev.logsBegin[actor] = true
+	}
+	if l.Actor == trace.PostStart && l.Mark.Kind == trace.End && l.Mark.N > 0 {
+		ev.HookFailed = true
+	}
+	if l.Actor.IsProbe() && (l.Mark.Kind != trace.End || l.Mark.N != 0) {
+		row := RowOf(l.Actor)
+		of.failedLines[row]++
+		if !g.logOnly {
+			of.failedAt[row] = append(of.failedAt[row], l.Time)
+		}
+	}
+	of.countRun(l)
+	ev.NewestRun = max(ev.NewestRun, of.run)
+}
+
+// countRun finds the run of a line.
+func (of *containerGatherer) countRun(l *trace.Line) {
+	switch {
+	case l.Run != trace.NoRun:
+		of.run = int32(l.Run)
+	case l.Actor == trace.Main:
+		if of.begun && (of.ended || l.Mark.Kind == trace.Begin) {
+			of.run++
+		}
+		of.begun, of.ended = true, l.Mark.Kind == trace.End
+	}
+}
+
+// update takes a Pod as the watch delivered it.
+func (g *gatherer) update(e *trace.Entry, n int) {
+	st := &e.Pod.Status
+	g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted
+	g.ev.EndTimeUnknown = g.ev.EndTimeUnknown || st.Reason != ""
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
+		for i := range list {
+			if c, ok := g.p.Index[list[i].Name]; ok {
+				g.status(c, &list[i], e, n)
+			}
+		}
+	}
+	g.dueTogether(st, PlaceOf(n))
+	g.compare(&e.Pod.Spec)
+}
+
+// status takes what an update shows of container c.
+func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n int) {
+	ev, running := &g.ev.Containers[c], s.State.Running != nil
+	if running {
+		ev.LastAlive = PlaceOf(n)
+	}
+	ev.EndNotShown = running && e.Type == trace.Deleted
+	if st := &e.Pod.Status; IsFinal(st.Phase) && st.Reason == "" && s.RestartCount == 0 && IsEnd(s.State.Terminated) {
+		ev.OnlyInstance = PlaceOf(n)
+	}
+	if w := s.State.Waiting; w != nil {
+		ev.StartFailed = ev.StartFailed || isStartError(w.Reason)
+		ev.HookFailed = ev.HookFailed || w.Reason == "PostStartHookError"
+	}
+	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+		if IsEnd(end) {
+			ev.AskedRestartAll = ev.AskedRestartAll || g.p.Containers[c].RestartsAllFor(end.ExitCode)
+		} else if end != nil && end.Reason == RestartingAll {
+			g.removedAll = true
+		}
+	}
+	if run, end := endOf(s); end != nil {
+		if last := s.LastTerminationState.Terminated; end == s.State.Terminated && IsEnd(last) {
+			ev.exited(run-1, last)
+		}
+		ev.exited(run, end)
+	}
+	ev.NewestRun = max(ev.NewestRun, s.RestartCount)
+	// An instance that has ended may be replaced before the trace ends.
+	if IsEnd(s.State.Terminated) || IsEnd(s.LastTerminationState.Terminated) && s.State.Waiting != nil {
+		ev.NewestRun = max(ev.NewestRun, s.RestartCount+1)
+	}
+}
+
+// exited takes the shown end of an instance, once.
+func (ev *ContainerEvidence) exited(run int32, end *corev1.ContainerStateTerminated) {
+	if ev.Exits == nil {
+		ev.Exits = map[int32][]*corev1.ContainerStateTerminated{}
+	}
+	if all := ev.Exits[run]; len(all) == 0 || !all[len(all)-1].FinishedAt.Equal(&end.FinishedAt) || all[len(all)-1].ExitCode != end.ExitCode {
+		ev.Exits[run] = append(all, end)
+	}
+}
+
+// shownExit is a container that an update shows as ended. again: it is started again,
+// for the first time.
+type shownExit struct {
+	c, run int32
+	again  bool
+}
+
+// exitsOf returns what a status shows as ended, without the init containers.
+func (g *gatherer) exitsOf(st *corev1.PodStatus) (exits []shownExit) {
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
+		for i := range list {
+			cs := &list[i]
+			c, ok := g.p.Index[cs.Name]
+			if !ok || !IsEnd(cs.State.Terminated) || g.p.Containers[c].Role == podspec.InitContainer {
+				continue
+			}
+			spec := &g.p.Containers[c]
+			again := len(spec.Rules) == 0 && (spec.Policy == corev1.RestartPolicyAlways || spec.Policy == corev1.RestartPolicyOnFailure && cs.State.Terminated.ExitCode != 0)
+			exits = append(exits, shownExit{int32(c), cs.RestartCount, again && cs.RestartCount == 0})
+		}
+	}
+	return exits
+}
+
+// dueTogether finds the containers that are due in one sync. Only of the one listed
+// first is it asked whether its exit is followed by a start: whenever the other one is
+// started, it was the turn of the first.
+func (g *gatherer) dueTogether(st *corev1.PodStatus, obs Place) {
+	exits := g.exitsOf(st)
+	for i, a := range exits {
+		for _, b := range exits[i+1:] {
+			if !a.again || a.c > b.c {
+				continue
+			}
+			pair := DuePair{int(a.c), int(b.c), b.run, obs}
+			known := slices.ContainsFunc(g.ev.DueTogether, func(d DuePair) bool {
+				return d.First == pair.First && d.Second == pair.Second && d.Run == pair.Run
+			})
+			if !known {
+				g.ev.DueTogether = append(g.ev.DueTogether, pair)
+			}
+		}
+	}
+}
+
+// event takes an Event of the Pod.
+func (g *gatherer) event(e *trace.Event, n int) {
+	g.events++
+	if e.Reason != "Scheduled" {
+		g.eventMade(e.LastTimestamp.Time, n)
+	}
+	switch e.Reason {
+	case "SandboxChanged":
+		g.ev.NewSandbox = true
+	case "Evicted", "Preempting", "Preempted", "DeadlineExceeded":
+		g.ev.EndTimeUnknown = true
+	}
+	if c, ok := EventContainer(g.p, e); ok {
+		g.timeStart(c, e)
+		g.containerEvent(c, e, n)
+	}
+}
+
+// timeStart takes from the Events of a start how long it took.
+func (g *gatherer) timeStart(c int, e *trace.Event) {
+	switch e.Reason {
+	case "Created":
+		g.c[c].created = e.LastTimestamp.Time
+	case "Started":
+		if at := g.c[c].created; !at.IsZero() {
+			g.ev.SlowestStart = max(g.ev.SlowestStart, e.LastTimestamp.Sub(at))
+		}
+	}
+}
+
+// containerEvent takes an Event of container c.
+func (g *gatherer) containerEvent(c int, e *trace.Event, n int) {
+	ev := &g.ev.Containers[c]
+	switch e.Reason {
+	case "Pulled", "Created", "Started":
+		ev.StartsPerEvent = max(ev.StartsPerEvent, e.Count)
+	case "Failed":
+		ev.StartFailed = true
+	case "BackOff":
+		if !strings.HasPrefix(e.Message, "Back-off restarting") {
+			ev.StartFailed = true
+		}
+	case "FailedPostStartHook":
+		ev.HookFailed = true
+		if !ev.HookFailedEvent.Known() {
+			ev.HookFailedEvent = PlaceOf(n)
+		}
+	case "FailedPreStopHook":
+		ev.PreStopFailed = true
+	case "Killing":
+		ev.HookFailed = ev.HookFailed || strings.Contains(e.Message, "FailedPostStartHook")
+		ev.ProbeFailed = ev.ProbeFailed || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")
+	case "Unhealthy":
+		if !strings.HasPrefix(e.Message, "Readiness") && !couldNotRun(e.Message) {
+			ev.ProbeFailed = true
+		}
+		for word, a := range probeWords {
+			if strings.Contains(e.Message, word+" probe failed") {
+				g.c[c].failedEvents[RowOf(a)].take(e)
+			}
+		}
+	}
+}

@@ -54,7 +54,7 @@ const (
 	callPatience    = 2 * time.Minute
 )
 
-// Recording is what a run left behind.
+// Recording is what a run recorded.
 type Recording struct {
 	// Trace is the saved trace, read back from Path; nil if nothing was recorded.
 	Trace *trace.Trace
@@ -176,7 +176,7 @@ type nodeNow struct {
 	controlPlane     bool
 }
 
-// nodesNow asks for the nodes anew, because a kubelet may have been replaced since the cluster was opened. It returns all of them, and those on
+// nodesNow asks for the nodes again, because a kubelet may have been replaced since the cluster was opened. It returns all of them, and those on
 // which the Pod may run as far as can be told: a Pod that tolerates more, or asks for less, is the scheduler's business.
 func nodesNow(ctx context.Context, cl *cluster.Cluster, pin string) (all, candidates []nodeNow, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callPatience)

@@ -37,7 +37,7 @@ import (
 //	                           short form, and mark the refused line with "<-"
 //	stored DIR [FILE]          pod.yaml and FILE.trace.jsonl, or trace.jsonl, of
 //	                           this folder of testdata: a trace that is too long
-//	                           to be written anew, or in which every stamp and
+//	                           to be written again, or in which every stamp and
 //	                           every field may count. It is judged by the kubelet
 //	                           that it names
 //

@@ -8,6 +8,6 @@
 // that is skipped on one is a skipped subtest. Everything
 // that happens is in package run, which can be tested without a cluster.
 //
-// Always with -count=1: the cluster is not among the things that go test looks
-// at when it decides whether a cached result still holds.
+// Always use -count=1: go test does not know about the cluster when it decides
+// whether a cached result is still valid.
 package suites

@@ -179,7 +179,7 @@ func check(img v1.Image) (id string, err error) {
 	return manifest.Config.Digest.String(), nil
 }
 
-// absent says that a blob is missing, in place of an error that names a temporary file.
+// absent says that a blob is missing, instead of an error that names a temporary file.
 func absent(err error) error {
 	if missing := new(fs.PathError); errors.As(err, &missing) && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the archive has no blob %s", path.Base(missing.Path))

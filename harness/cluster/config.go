@@ -14,7 +14,7 @@ import (
 
 // Worker is one worker node of a kind cluster.
 type Worker struct {
-	// Kubelet is the path of a kubelet on this machine that the node runs in place of the one in its image; empty for that.
+	// Kubelet is the path of a kubelet on this machine that the node runs instead of the one in its image; empty for that.
 	Kubelet string
 	// Spare keeps the node for the cases that disturb whatever else is on theirs: it gets the label LabelSpare.
 	Spare bool

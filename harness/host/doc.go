@@ -5,7 +5,7 @@
 // Ubuntu and the user is root, it installs Podman from the distribution's packages, unless [Options.NoInstall] forbids it; anywhere else the
 // error says what to install or start.
 //
-// What the machine needs in addition is decided from what is detected, and lives in private configuration only: a temporary file that
+// What the machine needs in addition is decided from what is detected, and is kept in private configuration only: a temporary file that
 // CONTAINERS_CONF names ([Host.Environ]), and patches for kubeadm and containerd ([Host.KubeadmPatches], [Host.ContainerdPatches]). On an
 // ordinary machine all of them are empty.
 //

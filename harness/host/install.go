@@ -63,7 +63,7 @@ func install(ctx context.Context, progress func(string, ...any), packages []stri
 	return nil
 }
 
-// UpdatePackageLists reads the lists of the distribution's packages anew. It refuses as [Host.InstallPackages] does.
+// UpdatePackageLists reads the lists of the distribution's packages again. It refuses as [Host.InstallPackages] does.
 func (h *Host) UpdatePackageLists(ctx context.Context) error {
 	if h.noInstall || h.facts.uid != 0 || !h.facts.debian() {
 		return errors.New("the lists of packages are missing; on Debian or Ubuntu, as root: apt-get update")

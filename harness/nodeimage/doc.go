@@ -10,9 +10,9 @@
 //     reference ([Named]). Where no registry answers, that is found out within seconds and the next way is taken.
 //  3. A build from Go modules and distribution packages.
 //
-// [Default] is a patch release that kind pins no image of: it is built, everywhere, once. Who would rather pull, where there is a registry,
-// asks for a pinned version such as v1.37.0, which is there in a minute; the order of containers depends on the patch release of the kubelet,
-// so a neighbouring release is never taken silently.
+// [Default] is a patch release for which kind pins no image, so it is built once on every machine. To pull instead, ask for a pinned version
+// such as v1.37.0, which takes a minute. The order of containers depends on the patch release of the kubelet, so a neighbouring release is never
+// used silently.
 //
 // # The build
 //
@@ -26,7 +26,7 @@
 //
 // [Kubelet] builds just the kubelet of a version, for nodes that are to run another one than their image holds (kubelet.go).
 //
-// The programs in pause and podnet are part of the image only: the sandbox container, and the Pod network in place of kindnet, which is not
+// The programs in pause and podnet are part of the image only: the sandbox container, and the Pod network instead of kindnet, which is not
 // published as a module. Services, cluster DNS and traffic between Pods of different nodes work as on a stock node. What differs on purpose:
 // no network policies, and no provisioner for the default storage class.
 package nodeimage

@@ -103,15 +103,15 @@ func (b *builder) kubelet(ctx context.Context) (string, error) {
 
 // adjustment is what the module of one version needs beyond what its go.mod says.
 type adjustment struct {
-	toolchain string           // the Go to build it with, in place of the one that runs
-	replace   []module.Version // to take in place of whatever version is required, which is not served
+	toolchain string           // the Go to build it with, instead of the one that runs
+	replace   []module.Version // to take instead of whatever version is required, which is not served
 	standIns  []standIn
 }
 
 //go:embed standin
 var standIns embed.FS
 
-// standIn is built in place of a module that is not published.
+// standIn is built instead of a module that is not published.
 type standIn struct {
 	path   string // of the module
 	folder string // beside the generated go.mod

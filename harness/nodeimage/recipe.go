@@ -19,7 +19,7 @@ type tool struct {
 	tags     string
 	ldflags  string // beside those that strip
 	cgo      bool
-	instead  []module.Version // what it gets in place of the versions of Kubernetes, because it does not compile with them
+	instead  []module.Version // what it gets instead of the versions of Kubernetes, because it does not compile with them
 }
 
 // tools are built together, see buildTogether: their tags and ldflags hold for all of them.

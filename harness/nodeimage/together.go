@@ -131,7 +131,7 @@ func resolve(ctx context.Context, from, dir string, tools []tool) error {
 		if err != nil {
 			return err
 		}
-		// Written anew each time: go has put the versions that it selected into the last one.
+		// Written again each time: go has put the versions that it selected into the last one.
 		if err := os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o644); err != nil {
 			return fmt.Errorf("write go.mod: %w", err)
 		}

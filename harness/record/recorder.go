@@ -39,7 +39,7 @@ type Options struct {
 	Header func(node string) (trace.Header, bool)
 	// Follow streams the shared log. Nil records none.
 	Follow Follow
-	// LocalClock tells whether a node has this machine's clock; nil for none.
+	// LocalClock reports whether a node has this machine's clock; nil for none.
 	LocalClock func(node string) bool
 	// Progress takes a line now and then; nil for none.
 	Progress func(format string, args ...any)

@@ -1,4 +1,4 @@
-// Package shutdown makes every end of a run the same end: what was registered is cleaned up, once, whatever ended it.
+// Package shutdown ends a run in the same way whatever ends it: everything that was registered is cleaned up, once.
 //
 // [New] watches for SIGINT, SIGTERM and SIGHUP, for the end of whoever reads the output, and for the deadline of "go test", which would end the
 // process without any cleanup. Each of them ends [Shutdown.Context], gives the run a moment to wind up on its own, and then cleans up. A panic

@@ -13,7 +13,7 @@ import (
 	"github.com/podorder/podorder/reference"
 )
 
-// Kind says what became of a field or a container. The zero value is none.
+// Kind says what happened to a field or a container. The zero value is none.
 type Kind uint8
 
 // The kinds.

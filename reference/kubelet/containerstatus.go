@@ -122,7 +122,7 @@ func exitOf(i *instance) *corev1.ContainerStateTerminated {
 	return t
 }
 
-// isStarted tells whether an instance that runs counts as started: where it has a
+// isStarted reports whether an instance that runs counts as started: where it has a
 // startup probe, once that has succeeded.
 //
 // status/started, status/kept-over-restart
@@ -144,7 +144,7 @@ func (k *kubelet) isStarted(c int, i *instance) bool {
 	return old.ContainerID == i.id && (k.probeWorkers[workerKey{c, trace.StartupProbe}] == nil || k.has(KeptOverRestart))
 }
 
-// isReady tells whether an instance that has started counts as ready: where it has a
+// isReady reports whether an instance that has started counts as ready: where it has a
 // readiness probe, once that has succeeded. If it has not, a probe is triggered.
 //
 // status/ready, status/ready-after-probe, probes/readiness-bunch, status/kept-over-restart
@@ -215,7 +215,7 @@ func (k *kubelet) fillInStatus() {
 	})
 }
 
-// outlivedKubelet tells whether started and ready of an instance are kept since it
+// outlivedKubelet reports whether started and ready of an instance are kept since it
 // is older than this kubelet. A correct kubelet keeps them for the same container ID
 // only; what 1.35 to 1.37 do beyond that is wrong.
 //

@@ -6,7 +6,7 @@
 // Each Pod has one worker, which makes one call after another (worker.go). Most
 // are syncs; the last two end the Pod. Whatever the kubelet does to a container
 // happens in one of these calls: start it, restart it, stop it for a failed
-// probe, terminate it. Nothing interrupts a call. What is heard meanwhile (a
+// probe, terminate it. Nothing interrupts a call. What happens meanwhile (a
 // deletion, a failed probe, a container that has ended) asks for the next call,
 // which begins with a newer look at the container runtime.
 //
@@ -82,7 +82,7 @@
 // Chooser. k.has(RelistOnDemand) asks for a row of the table of changes. Comments
 // name the rules that a piece executes by their slugs, such as
 // hooks/poststart-blocks-next; package reference has the table. What a kubelet
-// with a fault does stands under k.pod.Faults (faults.go), and a reader may skip it.
+// with a fault does is under k.pod.Faults (faults.go); skip it at first.
 //
 // # Running it
 //

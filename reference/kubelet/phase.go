@@ -78,7 +78,7 @@ func (k *kubelet) phase(s *corev1.PodStatus, v snapshot) corev1.PodPhase {
 	return corev1.PodFailed
 }
 
-// hasStarted tells whether any regular container has ever been started.
+// hasStarted reports whether any regular container has ever been started.
 func hasStarted(s *corev1.PodStatus) bool {
 	for _, cs := range s.ContainerStatuses {
 		if cs.State.Running != nil || cs.State.Terminated != nil {
@@ -88,7 +88,7 @@ func hasStarted(s *corev1.PodStatus) bool {
 	return false
 }
 
-// hasInitialized tells whether a regular container has been started, for a sidecar that
+// hasInitialized reports whether a regular container has been started, for a sidecar that
 // counts as not started yet: one that is shown so, and from 1.33 one of the sandbox.
 func (k *kubelet) hasInitialized(s *corev1.PodStatus, v snapshot) bool {
 	if !k.has(SandboxTells) {
@@ -97,12 +97,12 @@ func (k *kubelet) hasInitialized(s *corev1.PodStatus, v snapshot) bool {
 	return v.ready && slices.ContainsFunc(v.all, func(i *instance) bool { return k.isRegular(i.c) && i.sandbox == v.sandbox })
 }
 
-// startsAgain tells whether a container is started again after an end that is shown.
+// startsAgain reports whether a container is started again after an end that is shown.
 func (k *kubelet) startsAgain(c int, end *corev1.ContainerStateTerminated) bool {
 	return end.Reason == restartingAll || k.restarts(c, int(end.ExitCode))
 }
 
-// hadStarted tells whether the phase counts a sidecar that runs as started: what was
+// hadStarted reports whether the phase counts a sidecar that runs as started: what was
 // shown before counts, and up to 1.34 nothing does
 // (pkg/kubelet/kubelet_pods.go, getPhase, which comes before the probes are asked).
 func (k *kubelet) hadStarted(c int, cs *corev1.ContainerStatus) bool {

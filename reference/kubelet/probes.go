@@ -82,7 +82,7 @@ func (w *probeWorker) work(p *proc) {
 	}
 }
 
-// stopsEarly tells whether the worker ends when the termination of the Pod
+// stopsEarly reports whether the worker ends when the termination of the Pod
 // begins: startup and liveness probes of regular containers, from 1.38 on those
 // of sidecars too. Any other goes on until everything has stopped.
 //
@@ -167,7 +167,7 @@ func (w *probeWorker) countOutcome(outcome result) {
 	}
 }
 
-// mayComeBack tells whether a container that has ended in a Pod with policy Never
+// mayComeBack reports whether a container that has ended in a Pod with policy Never
 // can still get another instance.
 func (k *kubelet) mayComeBack(c int) bool {
 	if k.isSidecar(c) {

@@ -85,7 +85,7 @@ func (r *recorder) surely(path, kind, reason, message string) {
 	r.add(r.eventAt, trace.Entry{Event: &copied})
 }
 
-// knows tells whether such an Event has been recorded.
+// knows reports whether such an Event has been recorded.
 func (r *recorder) knows(path, reason, message string) bool {
 	return r.counts[eventKey{reason, message, path}] != nil
 }

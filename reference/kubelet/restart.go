@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// restarts tells whether a container is started again after an exit: a sidecar
+// restarts reports whether a container is started again after an exit: a sidecar
 // always; else the first of its rules that matches decides, then its own policy,
 // then that of the Pod.
 //
@@ -40,13 +40,13 @@ func (k *kubelet) policy(c int) corev1.RestartPolicy {
 	return policy
 }
 
-// restartsAfterKill tells whether a container that is killed for a probe is
+// restartsAfterKill reports whether a container that is killed for a probe is
 // started again: the restart rules are not looked at.
 func (k *kubelet) restartsAfterKill(c int) bool {
 	return k.isSidecar(c) || k.policy(c) != corev1.RestartPolicyNever
 }
 
-// comesBack tells whether a container that does not run is going to be started
+// comesBack reports whether a container that does not run is going to be started
 // again: never once the Pod is terminating. i is nil where there is none.
 func (k *kubelet) comesBack(c int, i *instance) bool {
 	switch {
@@ -79,7 +79,7 @@ const (
 	forgotten  = 600_000 // since the last attempt
 )
 
-// blocks tells whether an attempt has to wait, and for how long; since is when
+// blocks reports whether an attempt has to wait, and for how long; since is when
 // the last one failed.
 func (b *backoff) blocks(now, since int) (left int, waits bool) {
 	if b == nil || since-b.last > forgotten || now-since >= b.delay {

@@ -10,14 +10,14 @@ import (
 // and says so in its status, removes all containers; the next one starts them
 // from the first init container on, in the same sandbox, without a back-off.
 
-// couldRestartAll tells whether a rule of the Pod restarts all its containers.
+// couldRestartAll reports whether a rule of the Pod restarts all its containers.
 func (k *kubelet) couldRestartAll() bool {
 	return k.has(RestartAllContainers) && slices.ContainsFunc(k.specs, func(c Container) bool {
 		return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.All })
 	})
 }
 
-// asksForAll tells whether an exit with a code restarts all containers: the
+// asksForAll reports whether an exit with a code restarts all containers: the
 // first rule that matches decides.
 func (k *kubelet) asksForAll(c, code int) bool {
 	rules := k.specs[c].Rules
@@ -25,7 +25,7 @@ func (k *kubelet) asksForAll(c, code int) bool {
 	return first >= 0 && rules[first].All
 }
 
-// allRestart tells whether the restart of all is on its way: a status said so, or
+// allRestart reports whether the restart of all is on its way: a status said so, or
 // a container has exited with a code that asks for it (pkg/kubelet/container/helpers.go,
 // ShouldAllContainersRestart).
 func (k *kubelet) allRestart(v snapshot) bool {

@@ -160,7 +160,7 @@ func (n *node) request(i *instance, f func(p *proc) int) *process {
 	return n.exec(i, f)
 }
 
-// ended tells whether the kubelet can know that a process has ended: its own
+// ended reports whether the kubelet can know that a process has ended: its own
 // end or that of its container.
 func (x *process) ended(i *instance) bool {
 	return x.over || !x.native && !i.running

@@ -69,7 +69,7 @@ func (k *kubelet) nextRun(c int, v snapshot) int {
 	return run
 }
 
-// inBackoff tells whether a container has to wait before it is started again,
+// inBackoff reports whether a container has to wait before it is started again,
 // and for how long. What counts is the newest instance that the snapshot shows as
 // exited: so one that this sync has killed for a probe is started again at once,
 // unless an earlier one has ended lately.

@@ -115,7 +115,7 @@ func (k *kubelet) stopOrder(v snapshot) *turns {
 	return t
 }
 
-// of tells whether it is the turn of a container.
+// of reports whether it is the turn of a container.
 func (t *turns) of(c int) bool {
 	for _, b := range t.before[c] {
 		if !t.stopped[b] {

@@ -97,7 +97,7 @@ func (k *kubelet) relist(p *proc) {
 	}
 }
 
-// differs tells whether a relist has something to say: anything but a container
+// differs reports whether a relist has something to say: anything but a container
 // that was removed.
 func (v snapshot) differs(w snapshot) bool {
 	if v.sandbox != w.sandbox || v.ready != w.ready {

@@ -45,7 +45,7 @@ func Pod(text []byte) (*corev1.Pod, error) {
 	return pod, names(pod)
 }
 
-// names makes sure that every container has a name of its own.
+// names checks that no two containers have the same name.
 func names(pod *corev1.Pod) error {
 	seen := map[string]bool{}
 	check := func(list string, i int, name string) error {
@@ -99,7 +99,7 @@ func Documents(text []byte) ([][]byte, error) {
 	}
 }
 
-// ToJSON turns one YAML document into JSON. A key that stands twice is an error.
+// ToJSON turns one YAML document into JSON. A key that is given twice is an error.
 func ToJSON(doc []byte) ([]byte, error) {
 	b, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {

@@ -11,7 +11,7 @@ const (
 	KubeletRestart
 	// NewSandbox: the sandbox of the Pod was replaced.
 	NewSandbox
-	// BegunAnew: all containers may have been started anew, in a new sandbox or because
+	// BegunAnew: all containers may have been started again, in a new sandbox or because
 	// a container asked for the restart of all.
 	BegunAnew
 	// FailedStart: the container could not be created or started at least once.

@@ -108,7 +108,7 @@ func ReadLog(r io.Reader, kubelet string) (*Trace, error) {
 }
 
 // Writer writes a trace, each entry with one Write call, so that a recorder
-// that is killed leaves whole lines behind. It is not safe for concurrent use.
+// that is killed leaves whole lines. It is not safe for concurrent use.
 type Writer struct{ w io.Writer }
 
 // NewWriter writes the header. The version is filled in.

@@ -34,7 +34,7 @@ func (a Actor) IsProbe() bool {
 // IsHook reports whether the actor is one of the two lifecycle hooks.
 func (a Actor) IsHook() bool { return a == PostStart || a == PreStop }
 
-// MarkKind says what a line marks in the life of the process that wrote it.
+// MarkKind says what a line marks in the run of the process that wrote it.
 type MarkKind uint8
 
 // The marks of grammar 1. The zero value is not a mark.

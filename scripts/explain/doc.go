@@ -9,6 +9,6 @@
 // manifest with fields that the model does not know.
 //
 // The test of this package keeps the allowed.txt of every case equal to what
-// the command prints; `make update` writes them anew. Left out on purpose: any
-// reading of its own. Start at run.
+// the command prints; `make update` writes them again. Left out on purpose:
+// the order itself, which package reference knows. Start at run.
 package main

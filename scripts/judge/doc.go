@@ -11,7 +11,7 @@
 // the trace, because somebody else added something or the case has changed since, a
 // line on standard error says in what.
 //
-// With a log alone nothing is known of deletion, which may have happened at
+// With a log alone nothing is known about deletion, so it may have happened at
 // any time.
 //
 // -feature-gates sets gates that differ from the defaults of the version.
@@ -21,5 +21,5 @@
 // pass, 1 violation (also fixed, and known with -strict), 2 usage or broken
 // input, 3 inconclusive, 4 unmodelled, 5 known.
 //
-// Left out on purpose: any judgement of its own. Start at run.
+// Left out on purpose: judging, which package reference does. Start at run.
 package main

@@ -10,7 +10,7 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// Finding is what became of a claim on one kubelet. The zero value is "not
+// Finding is the outcome of a claim on one kubelet. The zero value is "not
 // seen".
 type Finding uint8
 
@@ -75,7 +75,7 @@ type Recording struct {
 	Added []string
 }
 
-// Result is what became of a claim.
+// Result is the outcome of a claim.
 type Result struct {
 	Claim   string  `json:"claim"`
 	Says    string  `json:"says"`

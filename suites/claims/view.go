@@ -98,7 +98,7 @@ func (v *view) regular(fieldPath string) bool {
 	return strings.HasPrefix(fieldPath, "spec.containers{")
 }
 
-// first tells whether the line is of the first instance of its container; a
+// first reports whether the line is of the first instance of its container; a
 // line that may be of any other is not.
 func (v *view) first(l line) bool {
 	return l.Run == 0 || l.Run == trace.NoRun && !v.restarted

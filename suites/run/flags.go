@@ -46,7 +46,7 @@ func statusOf(err error) int {
 }
 
 // notHere are flags of e2e-framework that would change nothing here, with what to
-// use in place of them.
+// use instead of them.
 var notHere = map[string]string{
 	"namespace":                 "each case runs in a namespace of its own, which the run makes and removes; -keep leaves them",
 	"assess":                    "a case has one assessment, its verdict; select cases with -cases, -labels, -feature or -run",

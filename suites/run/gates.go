@@ -9,7 +9,7 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// fixedGates are feature gates that bear on order, with the minor release from
+// fixedGates are feature gates that affect order, with the minor release from
 // which every component refuses to have them set: they are locked to their default,
 // and later gone (pkg/features/kube_features.go of each release).
 var fixedGates = map[string]int{
@@ -31,7 +31,7 @@ func parseGates(list string) map[string]bool {
 	return gates
 }
 
-// checkGates reports gates that bear on no order or that one of the kubelets does
+// checkGates reports gates that do not affect order or that one of the kubelets does
 // not have, and, where they are to be set in a cluster that is made, those that it
 // would refuse: it would not come up.
 func checkGates(list string, versions []string, set bool) error {

@@ -103,7 +103,7 @@ func unfinished(v reference.Verdict, ran error) reference.Verdict {
 	return v
 }
 
-// unknownTo names what the model does not know of a Pod, whatever became of it.
+// unknownTo names what the model does not know of a Pod, whatever happened to it.
 func unknownTo(k reference.Kubelet, pod *corev1.Pod) []string {
 	if pod == nil {
 		return nil
@@ -113,7 +113,7 @@ func unknownTo(k reference.Kubelet, pod *corev1.Pod) []string {
 
 var elementOf = regexp.MustCompile(`^spec\.(initContainers|containers)\[([0-9]+)\]`)
 
-// byName gives containers in the paths of fields their names in place of their numbers.
+// byName gives containers in the paths of fields their names instead of their numbers.
 func byName(paths []string, pod *corev1.Pod) []string {
 	out := slices.Clone(paths)
 	for i, path := range out {

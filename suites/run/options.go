@@ -40,7 +40,7 @@ type Options struct {
 	Repeat int
 	// Again lets a case that came out inconclusive be run once more.
 	Again bool
-	// NodeImage is the image of the nodes, in place of the one that is found
+	// NodeImage is the image of the nodes, instead of the one that is found
 	// or made for the version.
 	NodeImage string
 	// Keep leaves the cluster in place for the next run, or in a cluster that

@@ -34,7 +34,7 @@ func (o *outcome) begun() {
 	}
 }
 
-// add takes what became of a case.
+// add takes what happened to a case.
 func (o *outcome) add(res Result) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/podorder/podorder/reference/admission"
 )
 
-// Result is what became of one case on one kubelet.
+// Result is the outcome of one case on one kubelet.
 type Result struct {
 	Case    string
 	Title   string
@@ -30,7 +30,7 @@ type Result struct {
 	First string
 	// changes are what somebody else made of the Pod on its way into the cluster.
 	changes admission.Changes
-	// Runs are what became of each run of a repeated case, whose own result is
+	// Runs are the results of each run of a repeated case, whose own result is
 	// the worst of them; nil for a case that ran once.
 	Runs []Result
 }

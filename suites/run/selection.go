@@ -18,7 +18,7 @@ import (
 	"github.com/podorder/podorder/harness/nodeimage"
 )
 
-// selection collects what the flags select, in place of running it.
+// selection collects what the flags select, instead of running it.
 type selection struct {
 	mu   sync.Mutex
 	jobs []*job

@@ -116,7 +116,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// suiteFor returns a suite that records with a function in place of a cluster,
+// suiteFor returns a suite that records with a function instead of a cluster,
 // and where it prints.
 func suiteFor(t *testing.T, record recorder) (s *Suite, printed *bytes.Buffer) {
 	t.Helper()

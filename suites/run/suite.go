@@ -53,7 +53,7 @@ type intent struct {
 	several   bool              // kubelets
 	planned   [][]string        // the kubelets of each cluster that is made
 	stages    []stage           // what the cases take
-	selection *selection        // takes the cases in place of a run; nil for a run
+	selection *selection        // takes the cases instead of a run; nil for a run
 }
 
 // place is where the cases run, once there is a cluster: several, one after the other,

@@ -1,8 +1,8 @@
-// Package titles holds the title of every case against the judge: what the title
-// claims has to be refused where it is not so.
+// Package titles tests the title of every case: the judge has to refuse a kubelet
+// for which the title is false.
 //
-// Beside each case lies refused.txt, with the shortest traces that a kubelet would leave
-// for which the title is false, as a txtar archive:
+// The folder of each case has a file refused.txt. It is a txtar archive with the
+// shortest traces that such a kubelet would leave:
 //
 //	-- hooks/poststart-blocks-next --
 //	// The next container starts during the hook.
@@ -10,9 +10,9 @@
 //	container2 / main: begin
 //	container1 / post start hook: end 0 <-
 //
-// A section names the rule that refuses it, and a kubelet after that where v1.37.2, or
-// the newest that the case is for, will not do. The line at which it does ends in "<-";
-// all before it is allowed. An entry a line:
+// A section is named by the rule that refuses the trace. A kubelet may follow; without
+// one it is v1.37.2, or the newest that the case is for. The refused line ends in "<-",
+// and all lines before it are allowed. Each line is one entry:
 //
 //	container1#0 / main: begin            a line of the log; stamps are made up, 0.1 s apart
 //	+5s                                   time passes
@@ -23,19 +23,19 @@
 // An update shows each container as waiting, running or terminated, with words after it:
 // ready, notstarted, runN (its restartCount), codeN (its exit code), atN (started or finished N seconds
 // after the first entry), or the reason of a wait. "Ready=False" sets a condition that differs from
-// what the containers say, "deleting" and "gone" tell of a deletion.
+// what the containers say; "deleting" and "gone" show a deletion.
 //
-// A section "witness" is for what is due and not forbidden: a hook that is not run leaves
-// no line to refuse. It has the witnesses and awaits of the case of which one
-// is then missing, so that the case is not passed but inconclusive:
+// A section "witness" is for something that has to happen, and leaves no line to refuse if
+// it does not: a hook that is not run, for example. It lists the witnesses and awaits of the
+// case, one of which is then missing, so that the case is inconclusive and does not pass:
 //
 //	-- witness --
 //	// The hook is not run.
 //	first / post start hook: end 0
 //	await condition Ready
 //
-// Every case has at least one trace that is refused, or a witness; the test says of
-// how many which is the case.
+// Every case has at least one refused trace or a witness; the test prints how many
+// have which.
 //
 // Left out on purpose: whether what is refused is what the title says. That is for a
 // reviewer to see.

@@ -7,15 +7,16 @@
 //
 // # What counts as covered
 //
-// A case covers a relation if its Pod brings about what the test brings about, and the judge refuses a
-// kubelet that breaks what the test asserts; refused.txt of the case has its trace. Most of what is due
-// (that a container is started again, that a hook is run at all, that two run at the same time) cannot be refused by
-// its absence: there the cases only show it ("seen"), as a kubelet that does not do it leaves them without
-// a witness, and inconclusive. That is not covered, and counted apart. Where a test asserts a final phase, it is covered if
-// another one is refused. Cases that show what the test asserts, and would accept the opposite as
-// well, cover nothing: the reason "free" names them. Where tests differ in the restartPolicy of
-// their Pods alone, each takes a case with that policy. What a test asserts beside its
-// relation, and no case holds against a kubelet, follows "but".
+// A case covers a relation if its Pod does what the Pod of the test does, and the judge refuses a
+// kubelet that breaks what the test asserts. refused.txt of the case has the trace of such a kubelet.
+//
+// Much of what a kubelet has to do leaves nothing to refuse if it is not done: that a container is
+// restarted, that a hook runs at all, that two run at the same time. There the cases only show it
+// ("seen"): without it they lack a witness and are inconclusive. That does not count as covered, and is
+// counted separately. A final phase that a test asserts is covered if any other phase is refused. Cases that
+// show what the test asserts, but would accept the opposite as well, cover nothing: the reason "free" names
+// them. If tests differ only in the restartPolicy of their Pods, each needs a case with that policy. What a
+// test asserts besides, and no case tests, follows "but".
 //
 // # Which tests
 //
@@ -26,11 +27,11 @@
 //
 // # How it is kept complete
 //
-// Each file has a pin, the number of its tests and a digest over their names, so that the table cannot lose
-// one unnoticed. [Compare] reads the sources of Kubernetes, in both directions: a test or a file that
-// the table lacks, or has too much, is reported with the lines to paste. The sources are the module
-// k8s.io/kubernetes, so this is no test of this package but a command, scripts/upstream, which fails where
-// they cannot be had.
+// Each file has a pin, the number of its tests and a digest of their names, so that the table cannot lose
+// a test without notice. [Compare] compares the table with the sources of Kubernetes: it reports every test or
+// file that the table lacks, or that the sources no longer have, with the lines to paste. The sources are the
+// module k8s.io/kubernetes. Since they may not be available, this is a command, scripts/upstream, and not a
+// test of this package.
 //
 // Left out on purpose: parameters of table tests in subtrees, which no listed file has, and any
 // reading of what a test does. Whether a case covers a test is for a reviewer to say.

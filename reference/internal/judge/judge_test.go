@@ -42,7 +42,7 @@ func TestTooManyStates(t *testing.T) {
 	}
 }
 
-// What passes is never refused for want of states: it is not decided. In few-states, one way to
+// What passes is never refused for lack of states: it is not decided. In few-states, one way to
 // number the lines has too many of them, and another one refuses the trace.
 func TestTooFewStatesRefuseNothing(t *testing.T) {
 	undecided := 0

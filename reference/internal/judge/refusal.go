@@ -92,7 +92,7 @@ func (r *reader) allowed() []string {
 	return out
 }
 
-// admits reports whether another line could have come in place of the refused one.
+// admits reports whether another line could have come instead of the refused one.
 func (r *reader) admits(i int, l trace.Line) bool {
 	ask, n := r.Instead(i, l)
 	return slices.ContainsFunc(r.states, func(s model.State) bool {

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pod is what the model keeps of a Pod: the fields that bear on order.
+// Pod is what the model keeps of a Pod: the fields that affect order.
 type Pod struct {
 	Policy corev1.RestartPolicy
 	Grace  int64 // seconds

@@ -6,12 +6,12 @@ import (
 	"github.com/podorder/podorder/reference/kubelet"
 )
 
-// restarts tells whether a container is started again after it has ended.
+// restarts reports whether a container is started again after it has ended.
 func (x *explorer) restarts(c int, failed bool) bool {
 	return x.isSidecar(c) || x.pod.Policy == corev1.RestartPolicyAlways || x.pod.Policy == corev1.RestartPolicyOnFailure && failed
 }
 
-// over tells whether the phase computed from the snapshot is terminal.
+// over reports whether the phase computed from the snapshot is terminal.
 func (x *explorer) over(s state) bool {
 	for c := range x.pod.Init {
 		if i := s.seen[c]; !x.isSidecar(c) && i.run >= 0 && !i.running && i.failed && !x.restarts(c, true) {

@@ -26,7 +26,7 @@ func (x *explorer) probeWorkers(s state, next func(state)) {
 	}
 }
 
-// mayProbe tells whether a probe may run: the startup probe holds the others back, and
+// mayProbe reports whether a probe may run: the startup probe holds the others back, and
 // only readiness probes outlast the beginning of the termination, and those of sidecars
 // up to 1.37.
 func (x *explorer) mayProbe(s state, c, k int) bool {
@@ -36,14 +36,14 @@ func (x *explorer) mayProbe(s state, c, k int) bool {
 	return k == 0 || x.started(s, c)
 }
 
-// started tells whether the newest instance has had its startup probe's
+// started reports whether the newest instance has had its startup probe's
 // success.
 func (x *explorer) started(s state, c int) bool {
 	p := x.all[c].Startup
 	return p == nil || s.is[c].probes[0] == gone && p.WithDefaults().Successes == 1
 }
 
-// condemned tells whether a probe wants the newest instance killed.
+// condemned reports whether a probe wants the newest instance killed.
 func (x *explorer) condemned(s state, c int) bool {
 	live, start := x.all[c].Liveness, x.all[c].Startup
 	return s.is[c].probes[2] == bad && live.WithDefaults().Failures == 1 || s.is[c].probes[0] == bad && start.WithDefaults().Failures == 1

@@ -82,7 +82,7 @@ func (x *explorer) kill(s state, c int, ordered, graceEnds bool, next func(state
 	}
 }
 
-// turn tells whether a container may be stopped: a sidecar after all
+// turn reports whether a container may be stopped: a sidecar after all
 // regular containers and the next later sidecar.
 func (x *explorer) turn(s state, c int) bool {
 	if !x.isSidecar(c) {

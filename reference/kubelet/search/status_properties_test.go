@@ -31,7 +31,7 @@ func (s *story) statusGoesOn() error {
 			c := s.index[cs.Name]
 			init := c < len(s.pod.Init)
 			// In a new sandbox, up to 1.35, an init container or a sidecar of which no log
-			// file is left is counted anew.
+			// file is left is counted again.
 			if again := init && !s.calm() && !kubelet.MustParseRelease(s.tr.Header.Kubelet).Has(kubelet.RestartAllContainers); cs.RestartCount < count[cs.Name] && !again {
 				return fmt.Errorf("line %d: restart count %d of %s after %d", n+2, cs.RestartCount, cs.Name, count[cs.Name])
 			}
@@ -147,7 +147,7 @@ func (s *story) readyAfterProbe() error {
 	return nil
 }
 
-// conditionIs tells whether a condition is there and True.
+// conditionIs reports whether a condition is there and True.
 func conditionIs(s *corev1.PodStatus, kind corev1.PodConditionType) bool {
 	return slices.ContainsFunc(s.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == kind && c.Status == corev1.ConditionTrue

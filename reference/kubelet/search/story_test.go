@@ -56,7 +56,7 @@ func (s *story) did(name string) bool {
 // calm tells that nothing befell the node.
 func (s *story) calm() bool { return !s.did(trace.ActRestart) && !s.did(trace.ActStop) }
 
-// resets tells whether the whole Pod may be restarted by a rule.
+// resets reports whether the whole Pod may be restarted by a rule.
 func (s *story) resets() bool {
 	for _, c := range s.pod.All() {
 		for _, r := range c.Rules {

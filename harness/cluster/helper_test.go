@@ -29,7 +29,7 @@ func TestAHelperThatCannotRunIsNotWaitedFor(t *testing.T) {
 		"new":            {pod: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, state: "Pending"},
 		"being created":  {pod: status(waiting("ContainerCreating")), state: "ContainerCreating why"},
 		"a failing pull": {pod: status(waiting("ErrImagePull")), state: "ErrImagePull why"}, // it may be tried again with more luck
-		"no image":       {pod: status(waiting("ImagePullBackOff")), state: "ImagePullBackOff why", err: "image i:1 cannot be had there: ImagePullBackOff why"},
+		"no image":       {pod: status(waiting("ImagePullBackOff")), state: "ImagePullBackOff why", err: "image i:1 is not available there: ImagePullBackOff why"},
 		"running":        {pod: status(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), running: true, state: "running"},
 		"evicted": {
 			pod:   &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "no room"}},

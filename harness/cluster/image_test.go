@@ -107,7 +107,7 @@ func TestANodeGetsWhatIsForItsPlatform(t *testing.T) {
 	other := &importer{t: t, has: map[string]string{}}
 	c.Nodes = append(c.Nodes, Node{Name: "b", Platform: "linux/s390x", container: other})
 	err = c.LoadArchive(t.Context(), path, tmp)
-	assert.ErrorContains(t, err, "into node b: image "+ref+" in archive "+path+" is of no use on linux/s390x: its manifest cannot be read: the archive has no blob ")
+	assert.ErrorContains(t, err, "into node b: image "+ref+" in archive "+path+" cannot be used on linux/s390x: its manifest cannot be read: the archive has no blob ")
 	assert.Equal(t, other.imports, 0)
 	left, err := os.ReadDir(tmp)
 	assert.NilError(t, err)

@@ -183,10 +183,11 @@ func (s *begunStop) denial(name, alive string, lasted time.Duration) *Denial {
 // none with an end that is known.
 func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 	x := r.seenOf(s, i)
-	t := &begunStop{begun: r.stopBegun(x), reason: Cause{Rule: rules.Grace}}
-	if t.begun == 0 || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, t.begun) {
+	begun := r.stopBegun(x)
+	if begun == 0 || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, begun) {
 		return nil // or a new kubelet has begun the stop once more, which no log shows
 	}
+	t := &begunStop{begun: begun, reason: Cause{Rule: rules.Grace}}
 	switch s.c[i].kill {
 	case byTermination:
 		if !s.terminating.known() || len(r.ev.Ends) == 0 && r.ev.EndTimeUnknown {

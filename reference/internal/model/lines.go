@@ -118,12 +118,12 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	case l.Mark.Kind == trace.Begin && x.mainBegin != 0 && !r.excused(rules.OneBegin, i, n, 0):
 		return nil, deny(rules.Instances, Cause{x.mainBegin, rules.Instances})
 	case l.Mark.Kind != trace.Signal, sentInside(spec, x):
-		return r.same(s), nil
+		return []State{s}, nil
 	case l.Mark.Signal == stop:
 	case l.Mark.Signal == "TERM":
 		return nil, because(deny(rules.TermCause), "container %s asks to be stopped by %s; the kubelet sends it no TERM", l.Container, stop)
 	default:
-		return r.same(s), nil // of somebody else, or of the image
+		return []State{s}, nil // of somebody else, or of the image
 	}
 	states, d := r.stop(s, i, n, byTermination, byProbe, byHook, bySandbox, byRestartAll)
 	var next []State

@@ -39,8 +39,6 @@ type Reading struct {
 	// asNext: a line without a number is of the instance after the one that it
 	// seems to be of.
 	asNext bool
-	// one is a buffer, so that a line which changes nothing costs no memory.
-	one [1]State
 }
 
 // ob returns observation n.
@@ -53,12 +51,6 @@ func (r *Reading) ob(n int) *record.Observation {
 
 // obAt returns the observation in a place.
 func (r *Reading) obAt(p record.Place) *record.Observation { return r.ob(p.Index()) }
-
-// same returns the state alone, in a buffer that the next call uses again.
-func (r *Reading) same(s State) []State {
-	r.one[0] = s
-	return r.one[:]
-}
 
 // New is the model of one Pod on one kubelet, with the evidence of the whole trace.
 func New(k rules.Kubelet, p *podspec.Pod, src record.Source, ev record.Evidence, logOnly bool) *model {
@@ -107,7 +99,7 @@ func (r *Reading) Step(s State, n int) ([]State, *Denial) {
 	case e.Event != nil:
 		return r.onEvent(s, n)
 	}
-	return r.same(s), nil
+	return []State{s}, nil
 }
 
 // seenOf is what the lines have shown of the newest instance of container i in

@@ -40,7 +40,7 @@ func (r *Reading) delay(i int, a trace.Actor) time.Duration {
 func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 	l, spec, x := &r.ob(n).Log, &r.p.Containers[i], r.seenOf(&s, i)
 	if r.asksOldInstance(&s, i, n) {
-		return r.same(s), nil
+		return []State{s}, nil
 	}
 	if c := &s.c[i]; c.kill == byHook && !r.excused(rules.NoProbeAfterHookFailed, i, n, c.killCause.Obs) {
 		// It is stopped within the sync that started it.
@@ -68,7 +68,7 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 		s.c[i].lateProbes++
 	}
 	if c := &s.c[i]; c.hookReturned.known() && (s.startSyncEnded.known() || !r.p.IsRegular(i) || !c.progress.isFirst()) && !r.anyRestartIsOwed(&s, i) {
-		return r.same(s), nil
+		return []State{s}, nil
 	}
 	states, d := r.syncOfHasEnded(s, i, n, rules.AfterSync)
 	return r.keepIfHookEnded(states, d, i, n, rules.AfterSync)

@@ -1,16 +1,19 @@
+// A set of states without duplicates. It enforces no rule.
+
 package model
 
-// Set is a set of states, in the order in which they came: the first one assumes the
-// fewest faults.
+// Set is a set of states in the order in which they were added. The first one assumes the
+// fewest faults, so a refusal gives its reason.
 type Set struct {
 	States []State
-	places map[uint64][]int32 // of the states, by their hash, once there are many
+	places map[uint64][]int32 // the indexes of the states by their hash; nil while there are few
 }
 
-// many is from how many states on they are found by their hash.
+// many is the number of states from which on a hash finds them; fewer are compared one by
+// one.
 const many = 32
 
-// Add takes a state in unless the set has it.
+// Add adds a state if the set does not have it.
 func (s *Set) Add(t *State) {
 	if len(s.States) < many {
 		for i := range s.States {

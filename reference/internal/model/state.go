@@ -1,3 +1,6 @@
+// A state of the Pod: what the observations have forced the kubelet to have done. It
+// enforces no rule itself; the facts in it are what every other chapter refuses by.
+
 package model
 
 import (
@@ -7,42 +10,44 @@ import (
 	"github.com/podorder/podorder/reference/internal/record"
 )
 
-// State is where the Pod may be. It holds only what the observations have
-// forced: a step of the kubelet that nothing has forced yet has not been taken,
-// since it can still be taken later. What the observations have *shown* is the
-// same in every state and stands in the history beside them. States are values;
-// every step returns new ones.
+// State is one way in which the Pod may stand now. It holds only what the observations
+// have forced. A step of the kubelet that nothing has forced yet is not taken, because it
+// can still be taken later. What the observations have shown is the same in every state,
+// so it is kept beside the states, in the history. A state is never changed once it was
+// returned: whoever changes one works on a clone.
 type State struct {
+	// c has the newest instance of each container.
 	c []instance
-	// startedOver: every container has begun anew since, with a new sandbox, or by
-	// RestartAllContainers. What is called a round here begins with that.
+	// startedOver: at least once every container was started over, in a new sandbox or by
+	// RestartAllContainers. A round is the time from one such start to the next.
 	startedOver bool
-	// startSyncEnded: the sync that starts the regular containers has surely ended in
-	// this round.
+	// startSyncEnded: the start sync of this round has surely ended. That is the sync that
+	// starts all regular containers for the first time.
 	startSyncEnded Cause
 	// terminating: the termination of the whole Pod has surely begun.
 	terminating Cause
 }
 
+// known reports whether something has forced the fact.
 func (c Cause) known() bool { return c.Obs != 0 }
 
-// progress says how the newest instance of a container came to be started in this round.
+// progress says how far a container has come in this round: whether it was started, and
+// by which sync.
 type progress uint8
 
 const (
-	// unstarted: none was started in this round so far.
+	// unstarted: it was not started in this round.
 	unstarted progress = iota
-	// postponed: its first start of this round failed, or was cut off, so that another
-	// sync than the first one starts it.
+	// postponed: it was not started in this round, and the start sync will not do so. The
+	// start failed, or the kubelet was restarted; a later sync starts it.
 	postponed
-	// startedFirst is the first instance of this round, of the first sync.
+	// startedFirst: its first instance of this round is there, started by the start sync.
 	startedFirst
-	// startedLater is the first instance of this round, of a later sync.
+	// startedLater: its first instance of this round is there, started by a later sync.
 	startedLater
-	// restarted is a later instance of this round.
+	// restarted: its second or a later instance of this round is there.
 	restarted
-	// restartedAtOnce is one that the first sync after the one that started all regular
-	// containers has started, or will have when it ends.
+	// restartedAtOnce: the same, and the sync right after the start sync started it.
 	restartedAtOnce
 )
 
@@ -51,7 +56,7 @@ func (p progress) isStarted() bool     { return p > postponed }
 func (p progress) isFirst() bool       { return p == startedFirst || p == startedLater }
 func (p progress) isByLaterSync() bool { return p == postponed || p == startedLater }
 
-// withFirstStart is the phase once the first instance of this round was started.
+// withFirstStart is the progress after the first start of this round.
 func (p progress) withFirstStart() progress {
 	if p.isByLaterSync() {
 		return startedLater
@@ -59,7 +64,8 @@ func (p progress) withFirstStart() progress {
 	return startedFirst
 }
 
-// byLaterSync is the phase where another sync than the first one has started it.
+// byLaterSync is the same progress where a later sync than the start sync makes, or made,
+// the first start.
 func (p progress) byLaterSync() progress {
 	switch p {
 	case unstarted:
@@ -72,40 +78,46 @@ func (p progress) byLaterSync() progress {
 
 // instance is the newest instance of one container.
 type instance struct {
-	// run counts the instances from 0; -1 before the first.
+	// run is its number, counted from 0; -1 before the first.
 	run int32
-	// before is the newest run of a sidecar when this round began; -1 in the first,
-	// and for other containers.
+	// runBeforeRound is, of a sidecar, the number of the newest instance when this round
+	// began. It is -1 in the first round, and for other containers.
 	runBeforeRound int32
-	// phase is how it came to be started in this round.
-	progress progress
-	// deadAtSyncEnd: this instance had ended when the sync that started it did.
+	progress       progress
+	// deadAtSyncEnd: it was already dead when the sync that started it ended.
 	deadAtSyncEnd bool
-	// kill: the container is being stopped, and why.
+	// kill is why the container is being stopped; notKilled if it is not.
 	kill killReason
-	// after counts startup and liveness probes since the termination began.
+	// lateProbes counts the startup and liveness probes since the termination began.
 	lateProbes uint8
-	// hookReturned: the postStart hook of this instance has surely returned.
+
+	// What follows are facts, each with the observation that forced it.
+
+	// hookReturned: its postStart hook has returned, whether it succeeded, failed or died.
+	// Where there is no hook, its start is over.
 	hookReturned Cause
-	// killed is what forced kill.
+	// killCause is the observation that forced kill.
 	killCause Cause
-	// ended: the instance has surely ended, or, if it is not started yet, never will be.
+	// ended: it has ended. Where it was not started yet, it never will be.
 	ended Cause
-	// nextMayStart: what is listed behind this init container or sidecar could start.
+	// nextMayStart: of an init container, it has exited with 0; of a sidecar, it has been
+	// started as it must be. So what is listed after it could start.
 	nextMayStart Cause
 }
 
+// killReason is why the kubelet stops a container; stop.go has a function for each.
 type killReason uint8
 
 const (
 	notKilled     killReason = iota
 	byTermination            // the whole Pod is terminated
-	byProbe                  // a liveness or startup probe failed, or the definition changed
-	byHook                   // the postStart hook failed
-	bySandbox                // the sandbox is replaced
+	byProbe                  // a liveness or startup probe failed, or the definition was changed
+	byHook                   // its postStart hook failed
+	bySandbox                // the sandbox of the Pod was lost
 	byRestartAll             // a container asked for the restart of all
 )
 
+// NewState is the state before anything was observed.
 func NewState(p *podspec.Pod) State {
 	s := State{c: make([]instance, len(p.Containers))}
 	for i := range s.c {
@@ -119,7 +131,7 @@ func (s State) clone() State {
 	return s
 }
 
-// hash is the same for states that are (FNV-1a, by word).
+// hash is equal for equal states (FNV-1a, word by word).
 func (s *State) hash() uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := (offset ^ uint64(s.key())) * prime
@@ -132,12 +144,13 @@ func (s *State) hash() uint64 {
 	return h
 }
 
-// key tells apart what is known of a state beside its instances.
+// key has what is known of a state, apart from its instances.
 func (s *State) key() uint32 {
 	return bits(s.startedOver, s.startSyncEnded.known(), s.terminating.known())
 }
 
-// instanceKey tells instances apart.
+// instanceKey has what is known of an instance. Two instances with the same key are the
+// same for all that can still follow.
 type instanceKey struct {
 	run, before int32
 	facts       uint32
@@ -148,7 +161,7 @@ func (c *instance) key() instanceKey {
 	return instanceKey{c.run, c.runBeforeRound, facts | uint32(c.progress)<<4 | uint32(c.kill)<<8 | uint32(c.lateProbes)<<16}
 }
 
-// bits packs up to eight facts.
+// bits packs facts into a number, the first one into its lowest bit.
 func bits(facts ...bool) (b uint32) {
 	for i, is := range facts {
 		if is {
@@ -158,8 +171,8 @@ func bits(facts ...bool) (b uint32) {
 	return b
 }
 
-// Causes calls do with the observations (index + 1) that forced the facts of the state.
-func (s *State) Causes(do func(obs record.Place)) {
+// Causes calls do with every observation that forced a fact of the state.
+func (s *State) Causes(do func(record.Place)) {
 	do(s.startSyncEnded.Obs)
 	do(s.terminating.Obs)
 	for i := range s.c {

@@ -1,3 +1,7 @@
+// Why and when the kubelet stops a container: killContainer, and its callers. Rules:
+// terminate/cause, terminate/after-sync, restart/kill-after-sync, restart/kills-serial,
+// probes/after-sync, terminate/prestop-before-term.
+
 package model
 
 import (
@@ -7,10 +11,130 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// preStopSleeps reports whether the preStop hook of container i, which sleeps in the
-// kubelet and so writes nothing, had surely not returned when line n was written:
-// it takes its full time, or what there is of the grace period
-// (pkg/kubelet/lifecycle/handlers.go, runSleepHandler).
+// stop forces that the kubelet was stopping container i by observation n, for one of the
+// given reasons. It returns one state for each reason that it may have had.
+func (r *Reading) stop(s State, i, n int, why ...killReason) ([]State, *Denial) {
+	if s.c[i].kill != notKilled {
+		return []State{s.clone()}, nil
+	}
+	var next []State
+	var first *Denial
+	for _, w := range why {
+		states, d := r.stopFor(s, i, n, w)
+		for a := range states {
+			c := &states[a].c[i]
+			c.kill, c.killCause = w, at(n, rules.TermCause)
+		}
+		next, first = append(next, states...), firstOf(first, d)
+	}
+	if len(next) > 0 {
+		return next, nil
+	}
+	return nil, firstOf(first, because(deny(rules.TermCause), "no earlier deletion, probe failure or hook failure explains why container %s is stopped", r.p.Containers[i].Name))
+}
+
+// stopFor forces what was so when the kubelet began to stop container i for a reason. No
+// state means that it cannot have had that reason; a denial says why, where a rule does.
+func (r *Reading) stopFor(s State, i, n int, w killReason) ([]State, *Denial) {
+	switch w {
+	case byTermination:
+		return r.terminate(s, i, n)
+	case byProbe:
+		return r.stopForProbe(s, i, n)
+	case byHook:
+		return r.stopForHook(s, i, n), nil
+	case bySandbox:
+		return r.stopForSandbox(s, n), nil
+	case byRestartAll:
+		return r.stopForRestartAll(s, n), nil
+	}
+	return nil, nil
+}
+
+// stopForProbe: a probe worker asks for a sync when a liveness or startup probe has failed
+// failureThreshold times in a row. That sync kills the container first of all; it does the
+// same for a container whose definition was changed
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions and SyncPod). So the
+// sync that started the container has ended, and so has every postStart hook.
+func (r *Reading) stopForProbe(s State, i, n int) ([]State, *Denial) {
+	x := r.seenOf(&s, i)
+	if !r.mayStopForDefinition(i, n) && !r.probeFailed(&s, i) {
+		return nil, nil
+	}
+	if d := r.tooFewFailures(i, x, n); d != nil {
+		return nil, d
+	}
+	states, d := r.syncOfHasEnded(s, i, n, rules.AfterSync)
+	// An Event may come late, and tell of a kill before what the lines have shown since.
+	late, before := !r.ob(n).IsLog, record.PlaceOf(n)
+	if late {
+		before = x.failing
+	}
+	for a := range states {
+		t := &states[a]
+		r.otherHooksHaveReturned(t, i, n, rules.KillAfterSync, before)
+		if late || !r.k.Holds(rules.KillsSerial) {
+			continue
+		}
+		// One sync kills one container after the other, so those before are dead.
+		for j := range t.c {
+			if c := &t.c[j]; j != i && c.kill == byProbe && !c.ended.known() && !r.excused(rules.KillAwaited, j, n, c.killCause.Obs) {
+				c.ended = at(n, rules.KillsSerial)
+			}
+		}
+	}
+	return states, d
+}
+
+// stopForHook: where a postStart hook fails, the sync that started the container kills it, and
+// only then goes on (pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer).
+func (r *Reading) stopForHook(s State, i, n int) []State {
+	// A hook that died, or whose HTTP request nobody answered, has left no end, and its Event
+	// may be lost. If it writes after this, that line is refused.
+	x := r.seenOf(&s, i)
+	noEnd := x.hookEnd == 0 && !s.c[i].hookReturned.known()
+	succeeded := x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).IsLog || !r.hookMayHaveDied(&s, i, n))
+	if !r.p.Containers[i].PostStart || !r.ev.Containers[i].HookFailed && !noEnd || succeeded {
+		return nil
+	}
+	t := s.clone()
+	r.hookHasReturned(&t, i, n, rules.TermCause)
+	t.c[i].ended = s.c[i].ended // it is being stopped, and has not ended yet
+	return []State{t}
+}
+
+// stopForSandbox: the sync that finds the sandbox of the Pod lost kills all containers that
+// are left, and the Pod starts over in a new one
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
+func (r *Reading) stopForSandbox(s State, n int) []State {
+	if !r.sandboxMayBeReplaced(&s) {
+		return nil
+	}
+	return []State{r.withHooksReturned(s, n)}
+}
+
+// stopForRestartAll: the sync that finds a container exited with a code for which its rules
+// restart all containers removes the others, without their preStop hooks
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
+func (r *Reading) stopForRestartAll(s State, n int) []State {
+	if !r.mayRestartAll(&s) {
+		return nil
+	}
+	return []State{r.withHooksReturned(s, n)}
+}
+
+// withHooksReturned is the state in which every postStart hook that was seen has returned, as
+// it has when a sync begins.
+func (r *Reading) withHooksReturned(s State, n int) State {
+	t := s.clone()
+	r.otherHooksHaveReturned(&t, -1, n, rules.KillAfterSync, record.PlaceOf(n))
+	return t
+}
+
+// preStopSleeps reports whether the preStop hook of container i had surely not returned when
+// line n was written. It is a hook that sleeps in the kubelet, so it writes nothing. It takes
+// its full time, or what there is of the grace period (pkg/kubelet/lifecycle/handlers.go,
+// runSleepHandler).
 func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 	spec := &r.p.Containers[i]
 	d := spec.SleepStop
@@ -18,11 +142,11 @@ func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 		return false
 	}
 	if s.c[i].kill == byProbe && (spec.Liveness.Network || spec.Startup.Network) {
-		return false // the line of one that was given up comes late
+		return false // the kill is not shown by a line, so nothing says when it began
 	}
 	for _, a := range r.ev.Ends {
-		// The clock of the node may be behind that of the recorder, by which the
-		// line had not arrived either.
+		// The clock of the node may be behind. So the hook must not be over by the clock of the
+		// recorder either, when the line arrived.
 		if act := r.obAt(a).Entry.At; s.c[i].kill == byTermination && !a.After(n) && !r.ob(n).Entry.At.Before(act.Add(min(r.grace(a), d))) {
 			return false
 		}
@@ -37,7 +161,7 @@ func (r *Reading) preStopSleeps(s *State, i, n int) bool {
 	return r.stoppedWithin(s, i, n, d)
 }
 
-// sleepCause is what asleep counts from.
+// sleepCause is what preStopSleeps counts from: the sign of why container i is stopped.
 func (r *Reading) sleepCause(s *State, i, n int) Cause {
 	x := r.seenOf(s, i)
 	obs := x.hookEnd
@@ -53,88 +177,4 @@ func (r *Reading) sleepCause(s *State, i, n int) Cause {
 		}
 	}
 	return Cause{obs, rules.PreStopFirst}
-}
-
-// stop is the hidden step to the kill of container i. It returns one state for
-// each reason that the kubelet may have had by observation n.
-func (r *Reading) stop(s State, i, n int, why ...killReason) ([]State, *Denial) {
-	if s.c[i].kill != notKilled {
-		return []State{s.clone()}, nil
-	}
-	var next []State
-	var first *Denial
-	for _, w := range why {
-		states, d := r.stopFor(s, i, n, w)
-		next, first = append(next, states...), firstOf(first, d)
-	}
-	if len(next) > 0 {
-		return next, nil
-	}
-	if first == nil {
-		first = deny(rules.TermCause)
-		first.Why = "nothing that was seen by then gives the kubelet a reason to stop container " + r.p.Containers[i].Name
-	}
-	return nil, first
-}
-
-func (r *Reading) stopFor(s State, i, n int, w killReason) ([]State, *Denial) {
-	spec, x := &r.p.Containers[i], r.seenOf(&s, i)
-	stopping := func(t State) State {
-		t.c[i].kill, t.c[i].killCause = w, at(n, rules.TermCause)
-		return t
-	}
-	switch w {
-	case byTermination:
-		states, d := r.terminate(s, i, n)
-		var next []State
-		for _, t := range states {
-			next = append(next, stopping(t))
-		}
-		return next, d
-	case byProbe:
-		if !r.mayStopForDefinition(i, n) && !r.probeFailed(&s, i) {
-			return nil, nil
-		}
-		if d := r.tooFewFailures(i, x, n); d != nil {
-			return nil, d
-		}
-		states, d := r.syncOfHasEnded(s, i, n, rules.AfterSync)
-		var next []State
-		// An Event may come late, and tell of a kill before what lines have shown.
-		told, since := !r.ob(n).IsLog, record.PlaceOf(n)
-		if told {
-			since = x.failing
-		}
-		for _, t := range states {
-			r.otherHooksHaveReturned(&t, i, n, rules.KillAfterSync, since)
-			if r.k.Holds(rules.KillsSerial) && !told {
-				for j := range t.c {
-					if c := &t.c[j]; j != i && c.kill == byProbe && !c.ended.known() && !r.excused(rules.KillAwaited, j, n, c.killCause.Obs) {
-						c.ended = at(n, rules.KillsSerial)
-					}
-				}
-			}
-			next = append(next, stopping(t))
-		}
-		return next, d
-	case byHook:
-		// A hook that died, or that nobody answered, has left no end, and its
-		// Event may be lost. What it writes behind this is refused.
-		died := x.hookEnd == 0 && !s.c[i].hookReturned.known()
-		if !spec.PostStart || !r.ev.Containers[i].HookFailed && !died || x.hookEnd != 0 && x.hookCode == 0 && (r.ob(n).IsLog || !r.hookMayHaveDied(&s, i, n)) {
-			return nil, nil
-		}
-		t := s.clone()
-		r.hookHasReturned(&t, i, n, rules.TermCause)
-		t.c[i].ended = s.c[i].ended // it is being stopped, and has not ended yet
-		return []State{stopping(t)}, nil
-	case bySandbox, byRestartAll:
-		if w == bySandbox && !r.sandboxMayBeReplaced(&s) || w == byRestartAll && !r.mayRestartAll(&s) {
-			return nil, nil
-		}
-		t := s.clone()
-		r.otherHooksHaveReturned(&t, -1, n, rules.KillAfterSync, record.PlaceOf(n))
-		return []State{stopping(t)}, nil
-	}
-	return nil, nil
 }

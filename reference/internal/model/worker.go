@@ -1,3 +1,8 @@
+// The worker of the Pod, podWorkerLoop of the kubelet: it makes one sync after another, and
+// does one thing at a time. Rules: hooks/poststart-blocks-next, hooks/one-at-a-time,
+// start/listed-order, start/restart-after-sync. Other chapters force the end of a sync
+// with these functions, each by a rule of its own.
+
 package model
 
 import (
@@ -5,48 +10,68 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// workerIsFree forces the worker to be free for a start of container i: no postStart
-// hook of another container runs, and none is being stopped by a sync. The
-// second state, where there is one, has the start come before some of that, unseen
-// until now, as far as the lines of container i do not show that it was there
-// meanwhile; a hook of container i was over by then, for the cause returned with
-// it. The state is the caller's own.
-func (r *Reading) workerIsFree(s State, i, n int) (after State, before *State, by Cause) {
-	early := s.clone()
-	last := r.h[i].newest().last
+// workerIsFree forces that the worker was free to start container i: no postStart hook of
+// another container ran, and no sync was stopping one.
+//
+// In the first state, late, the start came after every hook and every stop that has been
+// seen. The second one, early, is nil where that is the only way. Otherwise the start came
+// before some of them, and left no line so far; the hook of container i, if it has one, was
+// over before them, and hookOver is what shows so. The state is the caller's own.
+func (r *Reading) workerIsFree(s State, i, n int) (late State, early *State, hookOver Cause) {
+	early, hookOver = r.workerWasFreeBefore(&s, i, n)
 	for j := range s.c {
-		c, x := &s.c[j], r.seenOf(&s, j)
-		if r.isStopping(&s, i, j, n) {
-			since := c.killCause.Obs
-			if c.kill == byHook && x.first != 0 {
-				since = x.first // that is a part of its start
-			}
-			if last < since {
-				by = Cause{max(by.Obs, c.killCause.Obs), rules.HooksSerial}
-			} else {
-				early.c[j].killHasEnded(n, rules.BlocksNext)
-			}
+		if r.hookInProgress(&s, i, j) {
+			r.hookHasReturned(&s, j, n, rules.BlocksNext)
 		}
-		since := r.hookShownAt(j, x)
-		if j == i || since == 0 || c.progress.isUnstarted() || c.hookReturned.known() || c.ended.known() {
-			continue
-		}
-		if last < x.first && !r.wouldHaveWaitedFor(&s, i, j) {
-			by = Cause{max(by.Obs, since), rules.HooksSerial}
-		} else {
-			r.hookHasReturned(&early, j, n, rules.BlocksNext)
-		}
-		r.hookHasReturned(&s, j, n, rules.BlocksNext)
 	}
 	r.otherKillsHaveEnded(&s, i, n, rules.BlocksNext)
-	if by.known() {
-		before = &early
-	}
-	return s, before, by
+	return s, early, hookOver
 }
 
-// otherKillsHaveEnded forces, where no kubelet was restarted meanwhile, that the containers other than i that a sync was stopping have
-// stopped: a sync stops first and starts then, and waits for both.
+// workerWasFreeBefore is the state early of workerIsFree: a stop or a hook that began after
+// the last line of container i may have come after its start. Nil if there is none.
+func (r *Reading) workerWasFreeBefore(s *State, i, n int) (early *State, hookOver Cause) {
+	t := s.clone()
+	last := r.h[i].newest().last
+	comesLater := func(shown record.Place) { hookOver = Cause{max(hookOver.Obs, shown), rules.HooksSerial} }
+	for j := range s.c {
+		c, x := &s.c[j], r.seenOf(s, j)
+		if r.isStopping(s, i, j, n) {
+			since := c.killCause.Obs
+			if c.kill == byHook && x.first != 0 {
+				since = x.first // the stop is a part of its start
+			}
+			if last < since {
+				comesLater(c.killCause.Obs)
+			} else {
+				t.c[j].killHasEnded(n, rules.BlocksNext)
+			}
+		}
+		if !r.hookInProgress(s, i, j) {
+			continue
+		}
+		if last < x.first && !r.wouldHaveWaitedFor(s, i, j) {
+			comesLater(r.hookShownAt(j, x))
+		} else {
+			r.hookHasReturned(&t, j, n, rules.BlocksNext)
+		}
+	}
+	if !hookOver.known() {
+		return nil, hookOver
+	}
+	return &t, hookOver
+}
+
+// hookInProgress reports whether a line shows the postStart hook of container j, another one
+// than i, and nothing has forced yet that it has returned.
+func (r *Reading) hookInProgress(s *State, i, j int) bool {
+	c := &s.c[j]
+	return j != i && r.hookShownAt(j, r.seenOf(s, j)) != 0 && !c.progress.isUnstarted() && !c.hookReturned.known() && !c.ended.known()
+}
+
+// otherKillsHaveEnded forces that the containers, other than i, which a sync was stopping
+// have stopped. A sync stops first and starts then, and waits for both. Where the kubelet
+// was restarted meanwhile, nothing is forced.
 func (r *Reading) otherKillsHaveEnded(s *State, i, n int, rule string) {
 	for j := range s.c {
 		if r.isStopping(s, i, j, n) {
@@ -66,49 +91,23 @@ func (c *instance) killHasEnded(n int, rule string) {
 	c.ended, c.deadAtSyncEnd = at(n, rule), c.kill == byHook
 }
 
-// doOwedRestarts starts what the sync behind the first one has to start again, once
-// that has surely ended, as regular container i shows.
-func (r *Reading) doOwedRestarts(s *State, i, n int, rule string) {
-	for j := range r.p.Containers {
-		if r.restartIsOwed(s, j, i) {
-			r.restartFirstTime(s, j, n, rule)
-		}
-	}
-}
-
-// restartIsOwed reports whether container j is one of these.
-func (r *Reading) restartIsOwed(s *State, j, i int) bool {
-	c := &s.c[j]
-	starts := !c.hookReturned.known() || c.kill == byHook && !c.ended.known()
-	due := c.progress == restartedAtOnce && c.run == 1 && starts || r.deadAfterFirstSync(s, j)
-	return due && j != i && r.p.IsRegular(i) && r.restartsInTurn(j) && r.restartsInTurn(i)
-}
-
-// anyRestartIsOwed reports whether there is any.
-func (r *Reading) anyRestartIsOwed(s *State, i int) bool {
-	for j := range r.p.Containers {
-		if s.c[i].run > 0 && r.restartIsOwed(s, j, i) {
-			return true
-		}
-	}
-	return false
-}
-
-// startSyncHasReached takes the start sync to where it starts container i: the Pod is
-// initialized, and every regular container listed before it has been started
-// and its postStart hook has returned, unless its start failed.
+// startSyncHasReached takes the start sync to the start of regular container i: the init
+// containers and sidecars let it start, every regular container listed before it was
+// started, unless its start failed, and their postStart hooks have returned. The state is
+// the caller's own.
 func (r *Reading) startSyncHasReached(s State, i, n int) ([]State, *Denial) {
 	return r.earlierRegularsHaveStarted(s, i, n, r.ruleOfNextStart)
 }
 
-// earlierRegularsHaveStarted takes the start sync past the regular containers before container i;
-// see reach. In one branch for each whose start may have failed, it is left to
-// a later sync. The state is the caller's own.
+// earlierRegularsHaveStarted takes the start sync past the regular containers before
+// container i, each by the given rule. Where a start may have failed there is one more
+// state, in which a later sync makes it. The state is the caller's own.
 func (r *Reading) earlierRegularsHaveStarted(s State, i, n int, rule func(int) string) ([]State, *Denial) {
-	states, d := r.initialize(s, r.p.Inits, n)
+	s, d := r.initialize(s, r.p.Inits, n)
 	if d != nil {
 		return nil, d
 	}
+	states := []State{s}
 	for j := r.p.Inits; j < i; j++ {
 		if c := &states[0].c[j]; c.progress.isByLaterSync() || c.progress.isStarted() && !c.progress.isFirst() {
 			continue
@@ -129,8 +128,8 @@ func (r *Reading) earlierRegularsHaveStarted(s State, i, n int, rule func(int) s
 	return states, nil
 }
 
-// ruleOfNextStart is the rule by which a later start shows that container j is done
-// with its own.
+// ruleOfNextStart is the rule by which the start of a later container shows that the start
+// of container j is over.
 func (r *Reading) ruleOfNextStart(j int) string {
 	if r.p.Containers[j].PostStart {
 		return rules.BlocksNext
@@ -138,8 +137,8 @@ func (r *Reading) ruleOfNextStart(j int) string {
 	return rules.ListedOrder
 }
 
-// startSyncHasEnded takes the start sync to its end: every regular container has been
-// started and every hook has returned, by the given rule; see pass.
+// startSyncHasEnded takes the start sync to its end, by the given rule: every regular
+// container was started, or its start failed, and every postStart hook has returned.
 func (r *Reading) startSyncHasEnded(s State, n int, rule string) ([]State, *Denial) {
 	if s.startSyncEnded.known() {
 		return []State{s.clone()}, nil
@@ -149,35 +148,43 @@ func (r *Reading) startSyncHasEnded(s State, n int, rule string) ([]State, *Deni
 		states[a].startSyncEnded = at(n, rule)
 	}
 	if d == nil && r.kubeletRestarted(n) {
-		// Or the kubelet was stopped in the middle of it, and another sync
-		// starts what was left.
-		if more, _ := r.initialize(s.clone(), r.p.Inits, n); more != nil {
-			t := more[0]
-			for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
-				if c := &t.c[j]; r.mayOnlyBeCreated(c, j) {
-					c.progress = c.progress.byLaterSync()
-					continue
-				}
-				if c := &t.c[j]; c.progress == unstarted {
-					c.progress = postponed
-				}
-				r.hookHasReturned(&t, j, n, rule)
-			}
-			t.startSyncEnded = at(n, rule)
+		if t, d := r.startSyncWasCutOff(s.clone(), n, rule); d == nil {
 			states = append(states, t)
 		}
 	}
 	return states, d
 }
 
-// mayOnlyBeCreated reports whether nothing but an Event shows the newest instance of container j, which its
-// kubelet may have created and not come to start.
+// startSyncWasCutOff ends the start sync where the kubelet was stopped in the middle of it:
+// another sync starts what was not started yet. The state is the caller's own.
+func (r *Reading) startSyncWasCutOff(s State, n int, rule string) (State, *Denial) {
+	s, d := r.initialize(s, r.p.Inits, n)
+	if d != nil {
+		return s, d
+	}
+	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+		c := &s.c[j]
+		if r.mayOnlyBeCreated(c, j) {
+			c.progress = c.progress.byLaterSync()
+			continue
+		}
+		if c.progress == unstarted {
+			c.progress = postponed
+		}
+		r.hookHasReturned(&s, j, n, rule)
+	}
+	s.startSyncEnded = at(n, rule)
+	return s, nil
+}
+
+// mayOnlyBeCreated reports whether nothing but its Created Event shows the newest instance of
+// container j. Its kubelet may have been stopped before it started what it had created.
 func (r *Reading) mayOnlyBeCreated(c *instance, j int) bool {
 	return c.progress.isStarted() && r.h[j].at(c.run).first == 0 && r.h[j].stage == created && r.h[j].shownRun < c.run
 }
 
-// syncOfHasEnded forces the end of the sync that started the newest instance of
-// container i.
+// syncOfHasEnded forces that the sync which started the newest instance of container i has
+// ended.
 func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Denial) {
 	if c := &s.c[i]; r.p.IsRegular(i) && !c.progress.isByLaterSync() && (c.progress.isUnstarted() || c.progress.isFirst()) {
 		return r.startSyncHasEnded(s, n, rule)
@@ -190,12 +197,42 @@ func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Deni
 	return []State{t}, nil
 }
 
-// otherHooksHaveReturned forces that no postStart hook of a container other than i is running that
-// had begun before an observation (index + 1).
-func (r *Reading) otherHooksHaveReturned(s *State, i, n int, rule string, since record.Place) {
+// otherHooksHaveReturned forces that the postStart hooks of containers other than i have
+// returned, as far as lines before an observation show them.
+func (r *Reading) otherHooksHaveReturned(s *State, i, n int, rule string, before record.Place) {
 	for j := range s.c {
-		if first := r.hookShownAt(j, r.seenOf(s, j)); j != i && first != 0 && first < since {
+		if first := r.hookShownAt(j, r.seenOf(s, j)); j != i && first != 0 && first < before {
 			r.hookHasReturned(s, j, n, rule)
 		}
 	}
+}
+
+// doOwedRestarts starts again what the sync right after the start sync has to: regular
+// container i shows that this sync has ended.
+func (r *Reading) doOwedRestarts(s *State, i, n int, rule string) {
+	for j := range r.p.Containers {
+		if r.restartIsOwed(s, j, i) {
+			r.restartFirstTime(s, j, n, rule)
+		}
+	}
+}
+
+// restartIsOwed reports whether the sync right after the start sync has to start container j
+// again, or was to and nothing has forced yet that the start is over.
+func (r *Reading) restartIsOwed(s *State, j, i int) bool {
+	c := &s.c[j]
+	starts := !c.hookReturned.known() || c.kill == byHook && !c.ended.known()
+	owed := c.progress == restartedAtOnce && c.run == 1 && starts || r.deadAfterFirstSync(s, j)
+	return owed && j != i && r.p.IsRegular(i) && r.restartsInTurn(j) && r.restartsInTurn(i)
+}
+
+// anyRestartIsOwed reports whether there is such a container, where container i was started
+// again itself.
+func (r *Reading) anyRestartIsOwed(s *State, i int) bool {
+	for j := range r.p.Containers {
+		if s.c[i].run > 0 && r.restartIsOwed(s, j, i) {
+			return true
+		}
+	}
+	return false
 }

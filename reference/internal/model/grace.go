@@ -1,3 +1,8 @@
+// Chapter terminate, the grace period: how long a container may live once the kubelet has begun
+// to stop it, and how long it is left at least.
+//
+// Rules: terminate/grace-period, terminate/kill-after-term.
+
 package model
 
 import (
@@ -25,94 +30,124 @@ func (r *Reading) grace(of record.Place) time.Duration {
 	return time.Duration(g) * time.Second
 }
 
-// graceLeft reports whether the grace period within which container i is being
-// stopped had surely not run out when line n was written.
+// graceLeft reports whether the grace period of the stop of container i had surely not run
+// out when line n was written.
 func (r *Reading) graceLeft(s *State, i, n int) bool {
 	return r.ev.GraceNeverEnds || r.stoppedWithin(s, i, n, math.MaxInt64)
 }
 
-// stoppedWithin reports whether line n was surely written before so much time
-// had passed since the stop of container i began, with the grace period not over
-// either. A second is left for the arithmetic in whole seconds (killContainer
-// floors what it subtracts), and for the clock that an act was recorded by.
+// stoppedWithin reports whether line n was surely written before so much time had passed
+// since the stop of container i began, and before its grace period was over. A second is left
+// for arithmetic in whole seconds (killContainer floors what it subtracts), and for the
+// clock that an act was recorded by.
 func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
+	end := r.stopSurelyOverAt(s, i, n, most)
+	return !end.IsZero() && r.written(n).Add(r.slack(n)).Before(end.Add(-time.Second))
+}
+
+// stopSurelyOverAt is the earliest time at which the grace period of container i, or most if
+// that is less, can have been over; zero where nothing says when its stop began.
+func (r *Reading) stopSurelyOverAt(s *State, i, n int, most time.Duration) time.Time {
 	if r.ev.EndTimeUnknown {
-		return false // it may have been ended with any period
+		return time.Time{} // it may have been ended with any period
 	}
-	var end time.Time
-	least := min(time.Duration(r.p.Grace)*time.Second, most)
+	end, least, known := r.deletionOverAt(s, i, n, most)
+	if !known {
+		return time.Time{}
+	}
+	switch s.c[i].kill {
+	case byTermination:
+		return r.terminationOverAt(s, i, n, end, least)
+	case byProbe:
+		return r.probeStopOverAt(s, i, n, least)
+	case byHook:
+		x := r.seenOf(s, i)
+		if !x.hookEnd.Known() || r.kubeletRestartedSince(s.c[i].killCause.Obs, n) {
+			return time.Time{} // or another kubelet has stopped it for another reason
+		}
+		return r.writtenAt(x.hookEnd).Add(least)
+	}
+	return time.Time{}
+}
+
+// deletionOverAt is when the first period of the deletions by line n is over, zero if there
+// is none, and the least period that the stop of container i may have. known: nothing stopped
+// the container before it was deleted.
+func (r *Reading) deletionOverAt(s *State, i, n int, most time.Duration) (end time.Time, least time.Duration, known bool) {
+	c := &s.c[i]
+	stopped := c.killCause
+	if c.kill == byTermination && (!stopped.known() || s.terminating.Obs < stopped.Obs) {
+		stopped = s.terminating
+	}
+	least = min(r.podGrace(), most)
 	for _, a := range r.ev.Ends {
 		if a.After(n) {
 			break
 		}
-		by := s.c[i].killCause
-		if s.c[i].kill == byTermination && (!by.known() || s.terminating.Obs < by.Obs) {
-			by = s.terminating
+		if stopped.known() && stopped.Obs < a {
+			return time.Time{}, 0, false // it was being stopped already, and nothing says since when
 		}
-		if by.known() && by.Obs < a {
-			return false // it was being stopped already, and nothing says since when
-		}
-		// A Pod that is being deleted has the period of its deletion, also for
-		// a container that is stopped for another reason.
+		// A Pod that is being deleted has the period of its deletion, even for a container
+		// that is stopped for another reason.
 		g := min(r.grace(a), most)
 		least = min(least, g)
-		if e := r.obAt(a).Entry.At.Add(g); end.IsZero() || e.Before(end) {
-			end = e
-		}
+		end = earlier(end, r.obAt(a).Entry.At.Add(g))
 	}
-	x := r.seenOf(s, i)
-	switch s.c[i].kill {
-	case byTermination:
-		deleted := !end.IsZero()
-		if deleted && r.sandboxLostForGood() {
-			// Or it was stopped because of its sandbox, before the Pod was deleted and
-			// with the grace period of the Pod; no line says which of the two.
-			if len(r.ev.SandboxStops) == 0 {
-				return false
-			}
-			if a := r.ev.SandboxStops[0]; !a.After(n) {
-				if e := r.obAt(a).Entry.At.Add(least); e.Before(end) {
-					end = e
-				}
-			}
-		}
-		last, seen := r.endedByItself(s, i, n, deleted)
-		if !seen {
-			return false
-		}
-		if e := last.Add(least); !last.IsZero() && (end.IsZero() || e.Before(end)) {
-			end = e
-		}
-	case byProbe:
-		spec := &r.p.Containers[i]
-		if !spec.Liveness.Declared && !spec.Startup.Declared {
-			// Its definition has changed, and no act before has asked for it.
-			a := r.ev.Containers[i].Changed
-			if a <= 1 || r.kubeletRestarted(n) {
-				return false
-			}
-			end = r.obAt(a).Entry.At.Add(least)
-			break
-		}
-		if x.failing == 0 {
-			return false
-		}
-		g := min(orGrace(spec.Liveness, r.p.Grace), orGrace(spec.Startup, r.p.Grace))
-		end = r.writtenAt(x.failing).Add(min(least, time.Duration(g)*time.Second))
-		if r.changedBy(i, n) {
-			return false // or it was stopped for that
-		}
-	case byHook:
-		if x.hookEnd == 0 || r.kubeletRestartedSince(s.c[i].killCause.Obs, n) {
-			return false // or another kubelet has stopped it for another reason
-		}
-		end = r.writtenAt(x.hookEnd).Add(least)
-	default:
-		return false
-	}
-	return r.written(n).Add(r.slack(n)).Before(end.Add(-time.Second))
+	return end, least, true
 }
 
+// terminationOverAt is when the stop of container i with its Pod can have been over. deleted
+// is when the period of a deletion is, zero if there was none.
+func (r *Reading) terminationOverAt(s *State, i, n int, deleted time.Time, least time.Duration) time.Time {
+	end := deleted
+	if !deleted.IsZero() && r.sandboxLostForGood() {
+		// Or it was stopped because its sandbox was lost, before the Pod was deleted and with
+		// the grace period of the Pod; no line says which of the two.
+		if len(r.ev.SandboxStops) == 0 {
+			return time.Time{}
+		}
+		if a := r.ev.SandboxStops[0]; !a.After(n) {
+			end = earlier(end, r.obAt(a).Entry.At.Add(least))
+		}
+	}
+	last, seen := r.endedByItself(s, i, n, !deleted.IsZero())
+	if !seen {
+		return time.Time{}
+	}
+	if !last.IsZero() {
+		end = earlier(end, last.Add(least))
+	}
+	return end
+}
+
+// probeStopOverAt is when the stop of container i for a failed probe, or because its
+// definition changed, can have been over.
+func (r *Reading) probeStopOverAt(s *State, i, n int, least time.Duration) time.Time {
+	spec, x := &r.p.Containers[i], r.seenOf(s, i)
+	if !spec.Liveness.Declared && !spec.Startup.Declared {
+		// Its definition has changed. That counts only if an act changed it.
+		a := r.ev.Containers[i].Changed
+		if a <= record.PlaceOf(0) || r.kubeletRestarted(n) {
+			return time.Time{}
+		}
+		return r.obAt(a).Entry.At.Add(least)
+	}
+	if !x.failing.Known() || r.changedBy(i, n) { // or it was stopped for that
+		return time.Time{}
+	}
+	g := min(orGrace(spec.Liveness, r.p.Grace), orGrace(spec.Startup, r.p.Grace))
+	return r.writtenAt(x.failing).Add(min(least, time.Duration(g)*time.Second))
+}
+
+// earlier is the earlier of two times; a zero one is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// orGrace is the grace period of a probe, or the given one if it is not declared.
 func orGrace(p podspec.Probe, grace int64) int64 {
 	if p.Declared {
 		return p.Grace
@@ -120,7 +155,7 @@ func orGrace(p podspec.Probe, grace int64) int64 {
 	return grace
 }
 
-// stopBegun is the first line that shows an instance being stopped.
+// stopBegun is the first line that shows the stop of an instance.
 func (r *Reading) stopBegun(x *seen) record.Place {
 	if x.preStop == 0 || x.term != 0 && x.term < x.preStop {
 		return x.term
@@ -128,8 +163,8 @@ func (r *Reading) stopBegun(x *seen) record.Place {
 	return x.preStop
 }
 
-// outlivesGrace reports why container i can no longer be alive when line n was written:
-// it began to be stopped longer ago than its grace period lasts.
+// outlivesGrace says why container i can no longer be alive when line n was written: its
+// stop began longer ago than its grace period lasts.
 func (r *Reading) outlivesGrace(s *State, i, n int) *Denial {
 	stop := r.stopOf(s, i, n)
 	if stop == nil {
@@ -142,8 +177,8 @@ func (r *Reading) outlivesGrace(s *State, i, n int) *Denial {
 	return stop.denial(r.p.Containers[i].Name, "is still alive", lasted)
 }
 
-// outlivedGrace reports why container i cannot have ended when an update shows it
-// to have: the same of one that writes nothing.
+// outlivedGrace says why container i cannot have ended as late as an update shows it: its
+// grace period was over. This is for a container that writes nothing.
 func (r *Reading) outlivedGrace(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
 	end := cs.State.Terminated
 	if !record.IsEnd(end) || end.FinishedAt.IsZero() || s.c[i].run != cs.RestartCount {
@@ -163,37 +198,37 @@ func (r *Reading) outlivedGrace(s *State, i int, cs *corev1.ContainerStatus, n i
 
 // begunStop is a stop of a container that has surely begun.
 type begunStop struct {
-	// begun is the first of its lines (index + 1): the stop had begun by then.
+	// begun is the first line of the stop: it had begun by then.
 	begun record.Place
-	// reason is what it was stopped for.
+	// reason is what the container was stopped for.
 	reason Cause
-	// grace is the longest period that it can have, and most how long the
-	// container may live: the preStop hook and the wait of a sidecar for its turn
-	// are part of the period, and the least time behind TERM may follow it
-	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer). What the
-	// runtime takes for TERM and KILL is patience.
+	// grace is the longest period that the stop can have, and most how long the container may
+	// live. The preStop hook and the wait of a sidecar for its turn are part of the period.
+	// The least time after TERM may follow it
+	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, killContainer). What the runtime
+	// takes for TERM and KILL is patience.
 	grace, most time.Duration
 }
 
 func (s *begunStop) denial(name, alive string, lasted time.Duration) *Denial {
-	return because(deny(rules.Grace, Cause{s.begun, rules.Grace}, s.reason), "container %s %s %s after it began to be stopped, with a grace period of %s", name, alive, lasted, s.grace)
+	return because(deny(rules.Grace, Cause{s.begun, rules.Grace}, s.reason), "container %s %s %s after its stop began, but its grace period is %s", name, alive, lasted, s.grace)
 }
 
-// stopOf is the stop of container i by observation n; nil where there is none, or
-// none with an end that is known.
+// stopOf is the stop of container i by observation n; nil where there is none, or where
+// nothing bounds it.
 func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 	x := r.seenOf(s, i)
 	begun := r.stopBegun(x)
 	if begun == 0 || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, begun) {
-		return nil // or a new kubelet has begun the stop once more, which no log shows
+		return nil // a new kubelet may have begun the stop once more, which no log shows
 	}
 	t := &begunStop{begun: begun, reason: Cause{Rule: rules.Grace}}
 	switch s.c[i].kill {
 	case byTermination:
 		if !s.terminating.known() || len(r.ev.Ends) == 0 && r.ev.EndTimeUnknown {
-			return nil // somebody ended it, with any period
+			return nil // somebody ended the Pod, with any period
 		}
-		t.grace = r.endingGrace(s, i, n)
+		t.grace = r.terminationGrace(s, i, n)
 	case byProbe:
 		t.grace, t.reason.Obs = r.probeGrace(s, i, n), x.failing
 	case byHook:
@@ -205,11 +240,12 @@ func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 	return t
 }
 
+// podGrace is the terminationGracePeriodSeconds of the Pod.
 func (r *Reading) podGrace() time.Duration { return time.Duration(r.p.Grace) * time.Second }
 
-// endingGrace is the longest that a stop of the whole Pod may give container i.
+// terminationGrace is the longest period that a stop of the whole Pod may give container i.
 // Where nobody ended the Pod, it has come to its end by itself.
-func (r *Reading) endingGrace(s *State, i, n int) time.Duration {
+func (r *Reading) terminationGrace(s *State, i, n int) time.Duration {
 	if len(r.ev.Ends) == 0 {
 		return r.podGrace()
 	}
@@ -217,16 +253,16 @@ func (r *Reading) endingGrace(s *State, i, n int) time.Duration {
 	for _, a := range r.ev.Ends {
 		g = max(g, r.grace(a))
 	}
-	if r.hasOwnGrace(s, i, n) {
+	if r.mayHavePodGrace(s, i, n) {
 		g = max(g, r.podGrace())
 	}
 	return g
 }
 
-// probeGrace is the longest that a stop for a failed liveness or startup probe
-// may give container i: the period of the probe, or that of the Pod where it has
-// none (pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod).
-// Where only one of the two can have failed often enough, it was that.
+// probeGrace is the longest period that a stop for a failed liveness or startup probe may
+// give container i: the period of the probe, or that of the Pod where the probe has none
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod). Where only
+// one of the two probes can have failed often enough, it was that one.
 func (r *Reading) probeGrace(s *State, i, n int) time.Duration {
 	spec, x := &r.p.Containers[i], r.seenOf(s, i)
 	g, any := int64(0), int64(0)
@@ -253,13 +289,13 @@ func (r *Reading) probeGrace(s *State, i, n int) time.Duration {
 	return time.Duration(g) * time.Second
 }
 
-// hasOwnGrace reports whether container i may be stopped with the grace period of its
-// Pod though that was deleted with another one: the Pod had come to its end by itself
-// before, or somebody else ended it. A stop that has begun keeps its period: the call
-// for it does not hear of a shorter one (pkg/kubelet/kubelet.go, SyncPod and
-// SyncTerminatingPod). A period of 0 is none (pkg/kubelet/pod_workers.go,
+// mayHavePodGrace reports whether container i may be stopped with the grace period of its
+// Pod even though the Pod was deleted with another one: the Pod had come to its end by
+// itself before, or somebody else ended it. A stop that has begun keeps its period, even if
+// a deletion with a shorter one follows (pkg/kubelet/kubelet.go, SyncPod and
+// SyncTerminatingPod). A period of 0 counts as none (pkg/kubelet/pod_workers.go,
 // calculateEffectiveGracePeriod).
-func (r *Reading) hasOwnGrace(s *State, i, n int) bool {
+func (r *Reading) mayHavePodGrace(s *State, i, n int) bool {
 	if r.ev.EndTimeUnknown || r.deletionForced() || r.sandboxLostForGoodBefore(r.stopBegun(r.seenOf(s, i))) {
 		return true
 	}
@@ -268,55 +304,63 @@ func (r *Reading) hasOwnGrace(s *State, i, n int) bool {
 	return !seen || !last.IsZero() && last.Add(-time.Second-record.StampSlack).Before(first)
 }
 
-// killedTooSoon says why a container cannot have been killed so soon after its
-// TERM: the kubelet leaves it two seconds at least.
+// killedTooSoon says why a container cannot have been killed so soon after its TERM: the
+// kubelet leaves it two seconds at least.
 func (r *Reading) killedTooSoon(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
 	end := cs.State.Terminated
 	if end == nil || end.ExitCode != 137 || end.Reason == "OOMKilled" || end.FinishedAt.IsZero() {
 		return nil
 	}
-	// A line of TERM may come long after the signal. What came surely before
-	// the signal is the end of the preStop hook, or the end of the Pod.
 	x := r.h[i].at(cs.RestartCount)
-	if x.mainEnd != 0 || s.c[i].run != cs.RestartCount {
+	if x.mainEnd.Known() || s.c[i].run != cs.RestartCount {
 		return nil
 	}
-	before, since := x.preStopEnd, time.Time{}
-	switch {
-	case before != 0 && before < x.term:
-		if !r.graceLeft(s, i, before.Index()) {
-			return nil // one that outlasts the grace period is not waited for
-		}
-		since = r.writtenAt(before)
-	case before == 0 && r.deletedOnly(s, i):
-		// A preStop hook that goes on was waited for until the grace period was over.
-		outlasted := x.preStopBegin != 0 && r.ev.Marks(i, trace.PreStop) && len(r.ev.Ends) == 1
-		before = r.ev.Ends[0]
-		if !outlasted && before > x.term {
-			return nil
-		}
-		since = r.obAt(before).Entry.At.Add(r.ev.ClockAhead)
-		grace := time.Duration(0)
-		if outlasted {
-			grace = r.grace(before)
-		}
-		if r.podIsOver(s, i) {
-			// Or it had come to its end by itself before.
-			last, seen := r.endedByItself(s, i, n, true)
-			if !seen {
-				return nil
-			}
-			if !last.IsZero() && last.Before(since) {
-				since, grace = last, min(grace, time.Duration(r.p.Grace)*time.Second)
-			}
-		}
-		since = since.Add(grace)
-	default:
-		return nil
-	}
+	before, since := r.surelyBeforeTERM(s, i, x, n)
 	// finishedAt has whole seconds: the end came less than one later.
-	if end.FinishedAt.Add(time.Second + record.StampSlack).Before(since.Add(minimumGrace)) {
+	if before.Known() && end.FinishedAt.Add(time.Second+record.StampSlack).Before(since.Add(minimumGrace)) {
 		return because(deny(rules.KillAfterTerm, Cause{before, rules.KillAfterTerm}, Cause{x.term, rules.KillAfterTerm}), "container %s was killed at %s, less than %s after its TERM", cs.Name, end.FinishedAt.UTC().Format("15:04:05"), minimumGrace)
 	}
 	return nil
+}
+
+// surelyBeforeTERM is what surely came before the TERM of instance x of container i, and a
+// time before which TERM was not sent; none where that is not known. The line of a TERM may
+// come long after the signal. The end of the preStop hook comes before it, and so does the
+// deletion of the Pod.
+func (r *Reading) surelyBeforeTERM(s *State, i int, x *seen, n int) (before record.Place, since time.Time) {
+	switch {
+	case x.preStopEnd.Known():
+		// A hook that outlasts the grace period is not waited for.
+		if x.preStopEnd < x.term && r.graceLeft(s, i, x.preStopEnd.Index()) {
+			return x.preStopEnd, r.writtenAt(x.preStopEnd)
+		}
+	case r.deletedOnly(s, i):
+		return r.deletionBeforeTERM(s, i, x, n)
+	}
+	return 0, time.Time{}
+}
+
+// deletionBeforeTERM is surelyBeforeTERM for a container that was stopped because its Pod was
+// deleted, and whose preStop hook has logged no end.
+func (r *Reading) deletionBeforeTERM(s *State, i int, x *seen, n int) (before record.Place, since time.Time) {
+	before = r.ev.Ends[0]
+	since = r.obAt(before).Entry.At.Add(r.ev.ClockAhead)
+	// A preStop hook that goes on was waited for until the grace period was over.
+	grace, outlasted := time.Duration(0), x.preStopBegin.Known() && r.ev.Marks(i, trace.PreStop) && len(r.ev.Ends) == 1
+	if outlasted {
+		grace = r.grace(before)
+	} else if before > x.term {
+		return 0, time.Time{}
+	}
+	if r.podIsOver(s, i) {
+		// Or the Pod had come to its end by itself before.
+		last, seen := r.endedByItself(s, i, n, true)
+		if !seen {
+			return 0, time.Time{}
+		}
+		if !last.IsZero() && last.Before(since) {
+			since, grace = last, min(grace, r.podGrace())
+		}
+	}
+	return before, since.Add(grace)
 }

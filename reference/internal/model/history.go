@@ -47,9 +47,9 @@ type history struct {
 	// streakRun is the run of its latest line, and broken the streak before that
 	// where it was a failure: one that died with its instance does not count.
 	streakRun, broken int32
-	// best is the longest streak; shownReady is the run + 1 that an update
+	// longestStreak is the longest streak; shownReady is the run + 1 that an update
 	// showed as ready.
-	best, shownReady int32
+	longestStreak, shownReady int32
 	// rows count the failures in a row of each probe; see rowOf.
 	rows [3]row
 }
@@ -202,7 +202,7 @@ func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n in
 				x.readyLast = at
 				mark(&x.ready)
 			}
-			h.best = max(h.best, h.streak)
+			h.longestStreak = max(h.longestStreak, h.streak)
 		case trace.LivenessProbe:
 			x.livenessLast = at
 		}

@@ -1,3 +1,7 @@
+// Chapter overdue: what the kubelet does by itself, and when it should have done so long before.
+//
+// Rules: probes/readiness-until-stopped, probes/after-restart, sidecar/stops-in-turn.
+
 package model
 
 import (
@@ -10,9 +14,9 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// overdue reports why something that the kubelet does by itself should have
-// happened long before line n of container i was written. Nothing of the kind
-// is asked of a kubelet that was stopped meanwhile, or where lines are missing.
+// overdue says what the kubelet should have done by itself long before line n of container
+// i was written. This is not asked of a kubelet that was stopped meanwhile, or where lines are
+// missing.
 func (r *Reading) overdue(s *State, i, n int) *Denial {
 	if r.ev.GraceNeverEnds {
 		return nil
@@ -23,10 +27,11 @@ func (r *Reading) overdue(s *State, i, n int) *Denial {
 	return r.probeOverdue(s, i, n)
 }
 
-// readinessOverdue: the readiness probe goes on while the Pod is terminated. It does
-// not in one that an init container has failed for good: that has its last phase
-// before anything is stopped (pkg/kubelet/kubelet_pods.go, getPhase), with which the
-// probes end (pkg/kubelet/prober/worker.go, doProbe).
+// readinessOverdue says why the readiness probe of container i, which is being stopped, should
+// have been run again: it goes on while the Pod is terminated. It does not go on where an init
+// container has failed for good: then the Pod has its final phase before anything is stopped
+// (pkg/kubelet/kubelet_pods.go, getPhase), and with that the probes end
+// (pkg/kubelet/prober/worker.go, doProbe).
 func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	p, x := &r.p.Containers[i].Readiness, r.seenOf(s, i)
 	since := max(x.readinessLast, r.stopBegun(x))
@@ -35,62 +40,24 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	}
 	wait := r.between(since, n)
 	if r.ev.MayDropEvents {
-		// Of what came later, an Event may have been dropped.
+		// The Event of a later probe may have been dropped.
 		wait = min(wait, r.ev.EventsWholeUntil.Sub(r.writtenAt(since)))
 	}
 	if wait > 3*time.Duration(p.Period)*time.Second+r.patient(prompt)+r.slack(n) {
-		return because(deny(rules.ReadinessGoesOn, Cause{x.readinessLast, rules.ReadinessGoesOn}, Cause{r.stopBegun(x), rules.ReadinessGoesOn}), "container %s is being stopped and has not been probed for readiness for %s; the period is %d s", r.p.Containers[i].Name, wait, p.Period)
+		return because(deny(rules.ReadinessGoesOn, Cause{x.readinessLast, rules.ReadinessGoesOn}, Cause{r.stopBegun(x), rules.ReadinessGoesOn}), "container %s is being stopped, and its readiness probe has not run for %s; its period is %d s", r.p.Containers[i].Name, wait, p.Period)
 	}
 	return nil
 }
 
-// sidecarOverdue: the TERM of a sidecar follows as soon as everything that it waits
-// for has stopped.
+// sidecarOverdue says why the TERM of sidecar i comes too late: it follows as soon as
+// everything that the sidecar waits for has stopped.
 func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
-	if x := r.seenOf(s, i); r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byTermination || x.term != 0 || r.ev.GraceNeverEnds || r.excused(rules.SidecarsTurn, i, n, 0) {
+	if r.p.Containers[i].Role != podspec.Sidecar || s.c[i].kill != byTermination || r.seenOf(s, i).term.Known() || r.ev.GraceNeverEnds || r.excused(rules.SidecarsTurn, i, n, 0) {
 		return nil
 	}
-	var since record.Place
-	var busy time.Duration
-	for j := range r.p.Inits + r.p.Regulars {
-		spec, y := &r.p.Containers[j], r.seenOf(s, j)
-		busy += spec.SleepStart // goes on though its container has ended
-		if spec.Role == podspec.Sidecar || y.mainEnd != 0 && r.endRequested(y.mainEnd.Index()) {
-			busy += spec.SleepStop // as does this, where the container was being stopped by then
-		}
-		if j != i {
-			busy += r.stoppedBySync(s, j, n)
-		}
-		if spec.Role != podspec.InitContainer {
-			// The sync before the stop may still have been starting containers,
-			// and waited for their hooks.
-			if spec.PostStart && y.first != 0 && y.hookEnd == 0 && y.mainEnd == 0 {
-				return nil
-			}
-			since = max(since, y.first, y.hookEnd)
-		}
-		if again := spec.Role == podspec.Sidecar && s.c[j].run > 0 && spec.Startup.Declared; again && j == r.p.Inits-1 && !r.k.EndsBeforeSidecars() {
-			// It may have been started again when nothing else was left to run, and has
-			// come to its start then before anything is stopped.
-			if y.started == 0 {
-				return nil
-			}
-			since = max(since, y.started)
-		}
-		if spec.PreStop {
-			// A hook that logs no end may run for longer than is seen.
-			if y.preStopEnd == 0 && (j == i || y.mainEnd == 0 || y.preStop != 0 || y.term != 0) {
-				return nil
-			}
-			since = max(since, y.preStopEnd)
-		}
-		if j <= i || spec.Role == podspec.InitContainer {
-			continue
-		}
-		if y.mainEnd == 0 {
-			return nil
-		}
-		since = max(since, y.mainEnd)
+	since, known := r.turnOfSidecar(s, i)
+	if !known {
+		return nil
 	}
 	for _, a := range slices.Concat(r.ev.Ends, r.ev.SandboxStops) {
 		if a.Index() < n && a > since {
@@ -98,23 +65,84 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 		}
 	}
 	// Nor is it known when somebody ended a Pod that did not come to its end by itself.
-	if since == 0 || r.ev.EndTimeUnknown && !r.podIsOver(s, i) {
+	if !since.Known() || r.ev.EndTimeUnknown && !r.podIsOver(s, i) {
 		return nil
 	}
-	if wait := r.between(since, n); wait > busy+r.patient(patience)+r.slack(n) {
-		return because(deny(rules.SidecarPrompt, Cause{since, rules.SidecarPrompt}), "everything that sidecar %s waits for had stopped %s before its TERM", r.p.Containers[i].Name, wait)
+	if wait := r.between(since, n); wait > r.busyStopping(s, i, n)+r.patient(patience)+r.slack(n) {
+		return because(deny(rules.SidecarPrompt, Cause{since, rules.SidecarPrompt}), "sidecar %s got TERM %s after everything that it waits for had stopped", r.p.Containers[i].Name, wait)
 	}
 	return nil
 }
 
-// stoppedBySync is for how long a sync may have been stopping the newest instance of
-// container j by observation n, because its postStart hook or a probe has failed or
-// its definition has changed: nothing else is stopped meanwhile, even where the
-// container has ended and its preStop hook sleeps on.
+// turnOfSidecar is the last line of all that sidecar i has to wait for: it can be stopped
+// from then on. known is false where something that it waits for may go on unseen.
+func (r *Reading) turnOfSidecar(s *State, i int) (since record.Place, known bool) {
+	for j := range r.p.Inits + r.p.Regulars {
+		spec, y := &r.p.Containers[j], r.seenOf(s, j)
+		if spec.Role != podspec.InitContainer {
+			// The sync before the termination may still have been starting containers, and
+			// waited for their hooks.
+			if spec.PostStart && y.first.Known() && !y.hookEnd.Known() && !y.mainEnd.Known() {
+				return 0, false
+			}
+			since = max(since, y.first, y.hookEnd)
+		}
+		if r.startedAgainAtLast(s, j) {
+			if !y.started.Known() {
+				return 0, false
+			}
+			since = max(since, y.started)
+		}
+		if spec.PreStop {
+			// A hook that logs no end may run for longer than is seen.
+			if !y.preStopEnd.Known() && (j == i || !y.mainEnd.Known() || y.preStop.Known() || y.term.Known()) {
+				return 0, false
+			}
+			since = max(since, y.preStopEnd)
+		}
+		if j <= i || spec.Role == podspec.InitContainer {
+			continue
+		}
+		if !y.mainEnd.Known() {
+			return 0, false
+		}
+		since = max(since, y.mainEnd)
+	}
+	return since, true
+}
+
+// startedAgainAtLast reports whether container j is a sidecar that may have been started
+// again when nothing else was left to run. Nothing is stopped then before its startup
+// probe has succeeded.
+func (r *Reading) startedAgainAtLast(s *State, j int) bool {
+	spec := &r.p.Containers[j]
+	return spec.Role == podspec.Sidecar && s.c[j].run > 0 && spec.Startup.Declared && j == r.p.Inits-1 && !r.k.EndsBeforeSidecars()
+}
+
+// busyStopping is how long the kubelet may be busy before sidecar i gets TERM, beside what
+// lines show: with hooks that sleep, and with containers that a sync stops.
+func (r *Reading) busyStopping(s *State, i, n int) (busy time.Duration) {
+	for j := range r.p.Inits + r.p.Regulars {
+		spec, end := &r.p.Containers[j], r.seenOf(s, j).mainEnd
+		busy += spec.SleepStart // goes on even if its container has ended
+		if spec.Role == podspec.Sidecar || end.Known() && r.endRequested(end.Index()) {
+			busy += spec.SleepStop // the same, where the container was being stopped when it ended
+		}
+		if j != i {
+			busy += r.stoppedBySync(s, j, n)
+		}
+	}
+	return busy
+}
+
+// stoppedBySync is how long a sync may have been stopping the newest instance of container j
+// by observation n: because its postStart hook or a probe failed, or its definition
+// changed. Nothing else is stopped meanwhile, even where the container has ended and its
+// preStop hook sleeps on.
 func (r *Reading) stoppedBySync(s *State, j, n int) time.Duration {
 	spec, c, y := &r.p.Containers[j], &s.c[j], r.seenOf(s, j)
 	grace := int64(-1)
-	if c.kill == byHook || y.hookCode != 0 || y.hookEnd == 0 && r.ev.Containers[j].HookFailed || r.changedBy(j, n) {
+	if r.hookMayHaveFailed(c, y, j) || r.changedBy(j, n) {
 		grace = r.p.Grace
 	}
 	if c.kill == byProbe || r.probeFailed(s, j) {
@@ -126,53 +154,76 @@ func (r *Reading) stoppedBySync(s *State, j, n int) time.Duration {
 	return max(time.Duration(grace)*time.Second, minimumGrace) + minimumGrace
 }
 
-// probeOverdue: a container that was restarted is probed like its instance before.
+// probeOverdue says why container i, which was restarted, should have been probed: it is
+// probed like the instance before it.
 func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	spec, c, x := &r.p.Containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.progress.isFirst() || x.probed != 0 || x.first == 0 || c.kill != notKilled || r.excused(rules.ProbedAfterRestart, i, n, 0) {
+	if c.run == 0 || c.progress.isFirst() || x.probed.Known() || !x.first.Known() || c.kill != notKilled || r.excused(rules.ProbedAfterRestart, i, n, 0) {
 		return nil
 	}
-	var due time.Duration
+	within := r.firstProbeWithin(i)
+	if within == 0 {
+		return nil
+	}
+	since, busy, known := r.probingSince(s, x)
+	if !known {
+		return nil
+	}
+	// A Pod that is terminated is probed no more. The first sign of that may come after a
+	// preStop hook that sleeps.
+	until := n
+	for _, a := range r.ev.Ends {
+		until = min(until, a.Index())
+	}
+	if wait := r.between(since, until); wait > within+busy+spec.SleepStop+r.patient(prompt)+r.slack(n) {
+		return because(deny(rules.ProbedAgain, Cause{x.first, rules.ProbedAgain}), "container %s was started again %s before, and has not been probed since", spec.Name, wait)
+	}
+	return nil
+}
+
+// firstProbeWithin is the time within which the first line of a probe of container i comes:
+// its delay and three periods, of the probe that is first; 0 where there is no probe that
+// writes.
+func (r *Reading) firstProbeWithin(i int) (within time.Duration) {
+	spec := &r.p.Containers[i]
 	for _, a := range record.Actors {
 		p := spec.Probe(a)
 		if !p.Declared || p.Network || !r.ev.Writes(i, a) || spec.Startup.Declared && a != trace.StartupProbe {
 			continue
 		}
-		if d := time.Duration(p.Delay+3*p.Period) * time.Second; due == 0 || d < due {
-			due = d
+		if d := time.Duration(p.Delay+3*p.Period) * time.Second; within == 0 || d < within {
+			within = d
 		}
 	}
-	if due == 0 {
-		return nil
-	}
-	// The sync that started it may have waited for hooks.
-	since := x.first
+	return within
+}
+
+// probingSince is the line from which on instance x is probed: the sync that started it may
+// have waited for postStart hooks. busy is how long that sync may have gone on beside what lines
+// show; known is false where a hook may still run.
+func (r *Reading) probingSince(s *State, x *seen) (since record.Place, busy time.Duration, known bool) {
+	since = x.first
 	for j := range s.c {
-		y := r.seenOf(s, j)
-		if s.c[j].progress.isStarted() {
-			due += r.p.Containers[j].SleepStart // it sleeps on though its container has ended
+		spec, c, y := &r.p.Containers[j], &s.c[j], r.seenOf(s, j)
+		if c.progress.isStarted() {
+			busy += spec.SleepStart // it sleeps on even if its container has ended
 		}
 		switch {
-		case !r.p.Containers[j].PostStart || s.c[j].progress.isUnstarted():
-		case y.hookEnd == 0 && !s.c[j].ended.known():
-			return nil
+		case !spec.PostStart || c.progress.isUnstarted():
+		case !y.hookEnd.Known() && !c.ended.known():
+			return 0, 0, false
 		default:
 			since = max(since, y.hookEnd)
 		}
-		// One whose hook failed is stopped within that sync.
-		if y.hookCode != 0 || s.c[j].kill == byHook || y.hookEnd == 0 && r.ev.Containers[j].HookFailed {
-			due += max(time.Duration(r.p.Grace)*time.Second, minimumGrace)
+		if r.hookMayHaveFailed(c, y, j) {
+			busy += max(r.podGrace(), minimumGrace) // it is stopped within that sync
 		}
 	}
-	// A Pod that ends is probed no more; the first sign of that may come behind a preStop
-	// hook that sleeps.
-	until := n
-	for _, a := range r.ev.Ends {
-		until = min(until, a.Index())
-	}
-	due += spec.SleepStop
-	if wait := r.between(since, until); wait > due+r.patient(prompt)+r.slack(n) {
-		return because(deny(rules.ProbedAgain, Cause{x.first, rules.ProbedAgain}), "container %s was started again %s before and has not been probed", spec.Name, wait)
-	}
-	return nil
+	return since, busy, true
+}
+
+// hookMayHaveFailed reports whether the postStart hook of instance y of container j may
+// have failed, so that the sync which started it stops it.
+func (r *Reading) hookMayHaveFailed(c *instance, y *seen, j int) bool {
+	return y.hookCode != 0 || c.kill == byHook || !y.hookEnd.Known() && r.ev.Containers[j].HookFailed
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,12 +33,15 @@ func required(cl *cluster.Cluster, c fixtures.Case) error {
 	return nil
 }
 
-// keeps makes sure that the API server keeps every field of the Pod: one that a feature gate guards is dropped without a word, and a webhook or a policy
-// may take any away. Nothing is made.
+// keeps makes sure that the API server keeps every field of the Pod: one that a feature gate guards is dropped without a word, a value that a gate guards
+// is refused, and a webhook or a policy may take any away. Nothing is made.
 func (r *runner) keeps(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
 	got, err := r.cl.Client.CoreV1().Pods(r.Namespace).Create(ctx, r.pod.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if why := unknownValues(err); why != "" {
+		return &SkipError{why}
+	}
 	if err != nil {
 		return fmt.Errorf("asking whether the API server accepts the Pod: %w", err)
 	}
@@ -53,6 +57,24 @@ func (r *runner) keeps(ctx context.Context) error {
 		return &SkipError{fmt.Sprintf("the API server drops %s, so its feature is off, or admission removes it", field)}
 	}
 	return nil
+}
+
+// unknownValues says why the API server refuses a Pod where that is for values alone which it does not know; empty if it is not.
+func unknownValues(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	causes := status.Status().Details.Causes
+	for _, c := range causes {
+		if c.Type != metav1.CauseTypeFieldValueNotSupported {
+			return ""
+		}
+	}
+	if len(causes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the API server does not know a value of %s, so its feature is off (%s)", causes[0].Field, causes[0].Message)
 }
 
 // dropped names the first field of a value that is missing in what was kept of it; empty for none.

@@ -3,15 +3,19 @@ package harness
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/podorder/podorder/fixtures"
@@ -188,4 +192,21 @@ func TestANamespaceStaysOnlyWhereItIsEmptyAndTheClusterGoes(t *testing.T) {
 	assert.Assert(t, !Options{Disposable: true}.leaves(more, nil), "its objects would run on")
 	assert.Assert(t, !Options{Disposable: true}.leaves(alone, errors.New("the Pod is not gone")))
 	assert.Assert(t, !Options{}.leaves(alone, nil), "the cluster is someone else's")
+}
+
+// A value that a feature gate guards is refused where the gate is off, and everything else is a fault of the case.
+func TestAValueThatTheServerDoesNotKnowIsNamed(t *testing.T) {
+	action := field.NewPath("spec", "containers").Index(0).Child("restartPolicyRules").Index(0).Child("action")
+	unknown := field.NotSupported(action, "RestartAllContainers", []string{"Restart"})
+	invalid := func(errs ...*field.Error) error {
+		return fmt.Errorf("wrapped: %w", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", errs))
+	}
+	assert.Equal(t, unknownValues(invalid(unknown, unknown)), `the API server does not know a value of spec.containers[0].restartPolicyRules[0].action, `+
+		`so its feature is off (Unsupported value: "RestartAllContainers": supported values: "Restart")`)
+	for _, err := range []error{
+		nil, errors.New("no route to host"), invalid(), invalid(unknown, field.Required(action, "")),
+		apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a", errors.New("quota")),
+	} {
+		assert.Equal(t, unknownValues(err), "")
+	}
 }

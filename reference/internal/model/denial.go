@@ -1,3 +1,5 @@
+// How a refusal is written down, and what forced a fact. It enforces no rule.
+
 package model
 
 import (
@@ -7,37 +9,45 @@ import (
 	"github.com/podorder/podorder/reference/internal/record"
 )
 
-func because(d *Denial, format string, args ...any) *Denial {
-	d.Why = fmt.Sprintf(format, args...)
-	return d
-}
-
-// at names observation n as the cause of a fact under a rule.
-func at(n int, rule string) Cause { return Cause{record.PlaceOf(n), rule} }
-
-func firstOf(a, b *Denial) *Denial {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// Cause is the observation that forced a fact, with the rule that lets one
-// conclude so. The zero cause means that nothing has forced the fact.
+// Cause is the observation that forced a fact, with the rule that lets one conclude so. The
+// zero cause means that nothing has forced the fact.
 type Cause struct {
 	Obs  record.Place
 	Rule string
 }
 
+// known reports whether something has forced the fact.
+func (c Cause) known() bool { return c.Obs != 0 }
+
+// at is observation n as the cause of a fact, by a rule.
+func at(n int, rule string) Cause { return Cause{record.PlaceOf(n), rule} }
+
 // Denial says why a state does not admit an observation.
 type Denial struct {
+	// Rule is the rule that the observation would break.
 	Rule string
-	// because are the observations that forbid it, with the rule
-	// that makes each one forbid it.
+	// Because are the earlier observations that forbid it, each with the rule by which it
+	// does.
 	Because []Cause
-	Why     string // what exactly is wrong, where the rule alone does not say
+	// Why says in a sentence what is wrong; empty where the rule and the observations do.
+	Why string
 }
 
+// deny is a denial by a rule. Causes that nothing has forced are left out.
 func deny(rule string, because ...Cause) *Denial {
 	return &Denial{Rule: rule, Because: slices.DeleteFunc(because, func(c Cause) bool { return !c.known() })}
+}
+
+// because adds the sentence to a denial.
+func because(d *Denial, format string, args ...any) *Denial {
+	d.Why = fmt.Sprintf(format, args...)
+	return d
+}
+
+// firstOf is the first of two denials that is not nil.
+func firstOf(a, b *Denial) *Denial {
+	if a != nil {
+		return a
+	}
+	return b
 }

@@ -1,3 +1,7 @@
+// The faults that suspend a rule, or a clause of it: a restart of the kubelet, a failed start,
+// a gap in the trace. No rule is enforced here; every chapter asks excused before it refuses
+// or concludes something that a fault may explain.
+
 package model
 
 import (
@@ -9,19 +13,14 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// deletionForced reports whether the Pod may have been removed without waiting for its
-// node. The API shows a grace period of 0 in the last object of every
-// deletion, so that the act decides; without one it may be.
-func (r *Reading) deletionForced() bool {
-	return len(r.ev.Ends) == 0 || slices.ContainsFunc(r.ev.Ends, func(a record.Place) bool { return r.grace(a) == 0 })
-}
-
-// excused reports whether a clause does not hold for container c at observation n: the
-// kubelet does not have its rule, or one of the faults that suspend it has befallen the
-// Pod. The clause counts from an observation; c is -1 where it is about the whole Pod.
-// This is the one place where a fault keeps the model from refusing, or from concluding,
-// what the clause says. What a fault explains instead (a start, a stop, a new round)
-// stands in the chapter of that.
+// excused reports whether a clause does not hold for container c at observation n: the kubelet
+// does not have its rule, or a fault that suspends the clause has befallen the Pod. Where a
+// clause is suspended by a fault in between, from is the observation since which it counts.
+// c is -1 where the clause is about the whole Pod.
+//
+// This is the only place where a fault keeps the model from refusing what the clause says, or
+// from concluding by it. What a fault explains instead (a start, a stop, a new round) is in
+// the chapter of that.
 func (r *Reading) excused(clause rules.Clause, c, n int, from record.Place) bool {
 	if !r.k.Holds(clause.Rule()) {
 		return true
@@ -34,7 +33,8 @@ func (r *Reading) excused(clause rules.Clause, c, n int, from record.Place) bool
 	return false
 }
 
-// befell reports whether a fault has befallen container c, or the Pod; see excused.
+// befell reports whether the fault has befallen container c, or its Pod, at the time that the
+// suspension names; n and from are those of excused.
 func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 	switch s.Fault {
 	case rules.KubeletRestart:
@@ -79,12 +79,11 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 	panic("no such fault")
 }
 
-// stopping is for how long a kubelet that is told to stop may go on. This is
-// patience.
+// stopping is how long a kubelet may go on after it was told to stop. This is patience.
 const stopping = 5 * time.Second
 
-// kubeletRestartedSince reports whether the kubelet was restarted between two observations:
-// the hook that it ran has died then, without an end.
+// kubeletRestartedSince reports whether the kubelet was restarted between two observations. A
+// hook that it ran then has died, and logs no end.
 func (r *Reading) kubeletRestartedSince(from record.Place, n int) bool {
 	return slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool {
 		if x > from || x.After(n) {
@@ -97,50 +96,59 @@ func (r *Reading) kubeletRestartedSince(from record.Place, n int) bool {
 // kubeletRestarted reports whether the kubelet was restarted by observation n.
 func (r *Reading) kubeletRestarted(n int) bool { return r.kubeletRestartedSince(0, n) }
 
-// restartsInTurn reports whether it can be told which sync starts container j again:
-// each that finds it exited and its back-off, if there is one, over.
+// restartsInTurn reports whether it is known which sync starts container j again: the first one
+// that finds it exited and its back-off, if there is one, over. So containers that are due
+// in one sync are started again in their order.
 func (r *Reading) restartsInTurn(j int) bool {
 	return !r.excused(rules.RestartsInTurn, j, r.n, 0)
 }
 
-// changedBy reports whether the definition of container i may have been changed
-// by observation n.
+// changedBy reports whether the definition of container i may have been changed by observation
+// n.
 func (r *Reading) changedBy(i, n int) bool {
 	c := r.ev.Containers[i].Changed
 	return c != 0 && !c.After(n)
 }
 
-// mayStopForDefinition reports whether the kubelet may stop container i by observation n since
+// mayStopForDefinition reports whether the kubelet may stop container i by observation n because
 // its definition was changed.
 func (r *Reading) mayStopForDefinition(i, n int) bool {
 	return r.changedBy(i, n) && (r.p.IsRegular(i) || r.p.Containers[i].Role == podspec.Sidecar && r.k.ReplacesSidecars())
 }
 
 // mayFailUnlogged reports whether a probe of container i may have failed by observation n more
-// often than lines tell.
+// often than the log tells.
 func (r *Reading) mayFailUnlogged(i, n int) bool {
 	return r.ev.Containers[i].SilentFailure || r.ev.MayDropEvents && !r.ob(n).At().Before(r.ev.EventsWholeUntil)
 }
 
-// eventsMayBeLate reports whether the Events may end before they come to observation n.
+// eventsMayBeLate reports whether Events that were recorded before observation n may not have
+// arrived when the trace ended.
 func (r *Reading) eventsMayBeLate(n int) bool {
 	return !r.ev.NewestEvent.IsZero() && r.ev.NewestEvent.Before(r.ob(n).Entry.At)
 }
 
-// endRequested reports whether by observation n anything but its containers may have
-// ended the Pod. Where nothing is started again, a lost sandbox does.
+// endRequested reports whether something other than the exits of its containers may have ended
+// the Pod by observation n: a deletion, an eviction, or a lost sandbox that is not replaced.
 func (r *Reading) endRequested(n int) bool {
 	return r.ev.EndTimeUnknown || r.sandboxLostForGoodBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
 }
 
-// eventsMissing reports whether there may have been Events by observation n that the trace does
-// not hold.
+// eventsMissing reports whether the kubelet may have recorded Events by observation n that the
+// trace does not hold.
 func (r *Reading) eventsMissing(n int) bool {
 	return r.logOnly || r.ev.EventGap || r.ev.MayDropEvents || len(r.ev.Restarts) > 0 || r.ev.NewestEvent.IsZero() || r.eventsMayBeLate(n)
 }
 
-// mayEverStartOver reports whether the containers may have begun anew at all: then
-// counts and states of a container may go back.
+// mayEverStartOver reports whether all containers may have been started over anywhere in the
+// trace. Then the restart count and the state of a container may go back.
 func (r *Reading) mayEverStartOver() bool {
 	return r.ev.NewSandbox || r.p.Gates[rules.GateRestartAll] != ""
+}
+
+// deletionForced reports whether the Pod may have been removed without waiting for its node.
+// The last object of every deletion has a grace period of 0, so only the act tells. Where no
+// act ended the Pod, it may have been.
+func (r *Reading) deletionForced() bool {
+	return len(r.ev.Ends) == 0 || slices.ContainsFunc(r.ev.Ends, func(a record.Place) bool { return r.grace(a) == 0 })
 }

@@ -1,3 +1,8 @@
+// The postStart hook, which the kubelet runs and waits for in startContainer. Rules:
+// hooks/poststart-once, hooks/one-at-a-time, hooks/poststart-blocks-next,
+// hooks/poststart-races-main; of a hook that sleeps in the kubelet, probes/after-sync,
+// terminate/after-sync and status/between-syncs as well.
+
 package model
 
 import (
@@ -10,10 +15,9 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// sleepUntil is when the postStart hook of container i can have returned that
-// sleeps in the kubelet, at the earliest, if its instance was started at the time
-// that a status shows; that has whole seconds, and is the clock of the node. Zero
-// where there is no such hook.
+// sleepUntil is the earliest time at which the postStart hook of container i can have returned
+// if it is one that sleeps in the kubelet; zero if it is not. The instance was started at
+// the given time, which a status shows in whole seconds, by the clock of the node.
 func (r *Reading) sleepUntil(i, n int, started time.Time) time.Time {
 	d := r.p.Containers[i].SleepStart
 	if d == 0 || started.IsZero() || !r.k.Enabled(rules.GateSleepHooks) || r.excused(rules.SleepingHook, i, n, 0) {
@@ -23,8 +27,8 @@ func (r *Reading) sleepUntil(i, n int, started time.Time) time.Time {
 }
 
 // startsWhileHookSleeps says why line n, the first of instance run of container i, comes too
-// early: another container had to be started, and its postStart hook to sleep,
-// before that instance was started.
+// early: a container listed before it was started first, and its postStart hook still
+// sleeps.
 func (r *Reading) startsWhileHookSleeps(i int, run int32, n int) *Denial {
 	if run != 0 || r.h[i].at(0).first != 0 {
 		return nil
@@ -41,10 +45,10 @@ func (r *Reading) startsWhileHookSleeps(i int, run int32, n int) *Denial {
 	return nil
 }
 
-// actsWhileHookSleeps says what comes too early beside an instance of container i that an
-// update shows to have been started: its postStart hook sleeps in the kubelet,
-// and until that is over no container listed behind is started, none is stopped,
-// and nothing is shown or probed of the instance.
+// actsWhileHookSleeps says what came too early, now that an update shows when instance run of
+// container i was started. Its postStart hook sleeps in the kubelet. Until that is over, no
+// container listed after it is started, it is not stopped, and nothing of the instance is
+// shown or probed.
 func (r *Reading) actsWhileHookSleeps(i int, run int32, started time.Time, n int) *Denial {
 	until := r.sleepUntil(i, n, started)
 	if until.IsZero() {
@@ -67,18 +71,20 @@ func (r *Reading) actsWhileHookSleeps(i int, run int32, started time.Time, n int
 	case run == 0 && early(x.probed):
 		return r.hookSleeps(i, rules.AfterSync, x.probed)
 	}
-	// The clock of the recorder is another one.
+	// The update arrived by the clock of the recorder, so a second is left for its difference.
 	if r.ob(n).Entry.At.Add(time.Second).Before(until) {
 		return r.hookSleeps(i, rules.BetweenSyncs, 0)
 	}
 	return nil
 }
 
+// hookSleeps is the denial of what came while the postStart hook of container i slept.
 func (r *Reading) hookSleeps(i int, rule string, obs record.Place) *Denial {
-	return because(deny(rule, Cause{obs, rule}), "the postStart hook of container %s sleeps for %s from its start on", r.p.Containers[i].Name, r.p.Containers[i].SleepStart)
+	return because(deny(rule, Cause{obs, rule}), "the postStart hook of container %s sleeps for %s after its start", r.p.Containers[i].Name, r.p.Containers[i].SleepStart)
 }
 
-// startTimeOf is when the instance of a status was started; whole seconds.
+// startTimeOf is when the instance that a status shows was started, in whole seconds; zero if
+// the status does not tell.
 func startTimeOf(cs *corev1.ContainerStatus) time.Time {
 	switch {
 	case cs.State.Running != nil:
@@ -89,6 +95,7 @@ func startTimeOf(cs *corev1.ContainerStatus) time.Time {
 	return time.Time{}
 }
 
+// onPostStart takes a line of the postStart hook of container i.
 func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 	l, c, x := &r.ob(n).Log, &s.c[i], r.seenOf(&s, i)
 	switch {
@@ -100,7 +107,8 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 		return nil, deny(c.hookReturned.Rule, c.hookReturned)
 	}
 	for j := range s.c {
-		// Two hooks never overlap: that of the other container is over.
+		// Two hooks never overlap. The one of container j began later, so it is over by now;
+		// if this one had begun before it, they overlap.
 		if o, y := &s.c[j], r.seenOf(&s, j); j != i && o.progress.isStarted() && y.hookFirst > x.hookFirst && !o.hookReturned.known() {
 			if x.hookFirst != 0 {
 				return nil, deny(rules.HooksSerial, Cause{y.hookFirst, rules.HooksSerial})
@@ -112,8 +120,9 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 	return []State{s}, nil
 }
 
-// keepIfHookEnded drops the states in which the sync that started container i has
-// ended by observation n, but its hook only by dying with it.
+// keepIfHookEnded drops the states in which the postStart hook of container i has returned by
+// observation n only because it died with the container: the observation shows that the
+// container lives on.
 func (r *Reading) keepIfHookEnded(states []State, d *Denial, i, n int, rule string) ([]State, *Denial) {
 	var next []State
 	for _, t := range states {
@@ -122,25 +131,25 @@ func (r *Reading) keepIfHookEnded(states []State, d *Denial, i, n int, rule stri
 			continue
 		}
 		x := r.seenOf(&t, i)
-		d = firstOf(d, because(deny(rule, Cause{max(x.hookBegin, x.first), rule}), "the postStart hook of container %s has not ended", r.p.Containers[i].Name))
+		d = firstOf(d, because(deny(rule, Cause{max(x.hookBegin, x.first), rule}), "the postStart hook of container %s had not ended", r.p.Containers[i].Name))
 	}
 	return next, d
 }
 
-// mayHaveDiedOfHook reports whether instance x of container i may have been killed between
-// its last line and its exit, because its postStart hook had died without a line: no
-// status shows its exit code.
+// mayHaveDiedOfHook reports whether instance x of container i may have been killed between its
+// last line and its exit, because its postStart hook had failed and left no line. No status
+// shows its exit code.
 func (r *Reading) mayHaveDiedOfHook(i int, x *seen) bool {
 	return r.p.Containers[i].PostStart && x.hookEnd == 0 && (r.logOnly || r.ev.Containers[i].HookFailed) && len(r.ev.Containers[i].Exits[x.run]) == 0
 }
 
-// hookHasReturned forces that the postStart hook of the newest instance of container j
-// has returned. One that logged its begin and no end died instead: with its
-// container, or with the kubelet, or the container is stopped because of it.
+// hookHasReturned forces that the postStart hook of the newest instance of container j has
+// returned. One that logs its end, and has not done so, died instead: with its container or
+// with the kubelet, or the container was stopped because the hook failed.
 func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
 	c := &s.c[j]
 	if c.kill == byHook && !c.ended.known() && !r.excused(rules.KillAwaited, j, n, c.killCause.Obs) {
-		c.ended, c.deadAtSyncEnd = at(n, rule), true // the kill is part of the start, and waited for
+		c.ended, c.deadAtSyncEnd = at(n, rule), true // the kill is a part of the start
 	}
 	if c.hookReturned.known() || c.progress.isUnstarted() {
 		return
@@ -159,9 +168,9 @@ func (r *Reading) hookHasReturned(s *State, j, n int, rule string) {
 	}
 }
 
-// hookShownAt is the first line of an instance of container j that shows its postStart
-// hook to run, or to be over. One that has written nothing runs all the same, from
-// the start of its container on until it has returned.
+// hookShownAt is the first line which shows that the postStart hook of instance x of container
+// j was running, or was over. A hook that has written nothing yet runs from the start of its
+// container on, if it writes to the log at all.
 func (r *Reading) hookShownAt(j int, x *seen) record.Place {
 	if x.hookFirst == 0 && r.p.Containers[j].PostStart && r.ev.Writes(j, trace.PostStart) {
 		return x.first
@@ -169,9 +178,9 @@ func (r *Reading) hookShownAt(j int, x *seen) record.Place {
 	return x.hookFirst
 }
 
-// hookMayHaveDied reports whether the postStart hook of container i may have died with
-// its container between its last line and its own exit: nothing shows that one
-// behind observation n, or its preStop hook could not be run either.
+// hookMayHaveDied reports whether the postStart hook of container i may have died with the
+// container, between the last line of the hook and its exit: nothing shows the container
+// alive after observation n, or its preStop hook could not be run either.
 func (r *Reading) hookMayHaveDied(s *State, i, n int) bool {
 	c, x := &s.c[i], r.seenOf(s, i)
 	if x.mainEnd == 0 {

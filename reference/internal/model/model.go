@@ -1,3 +1,6 @@
+// How a trace is read: one observation after another is mapped over a state (Step), and then
+// taken into the history (Record). It enforces no rule itself.
+
 package model
 
 import (
@@ -24,20 +27,19 @@ type model struct {
 // Reading is how far a trace has been read: what the observations so far have shown.
 type Reading struct {
 	*model
+	// h is the history of each container.
 	h []history
-	// shownAt is the latest update, as an observation + 1, and phase the one
-	// that it showed.
+	// shownAt is the latest update, and phase the phase of the Pod in it.
 	shownAt record.Place
 	phase   corev1.PodPhase
 	// ready: the latest update showed the Pod as ready.
 	ready bool
 	// initialized: an update showed the Pod as initialized.
 	initialized bool
-	// now is the observation that is being taken, and n its index.
+	// now is the observation that is being judged, and n its index.
 	now *record.Observation
 	n   int
-	// asNext: a line without a number is of the instance after the one that it
-	// seems to be of.
+	// asNext: a line without a number is of the instance after the one that it seems to be of.
 	asNext bool
 }
 
@@ -57,17 +59,18 @@ func New(k rules.Kubelet, p *podspec.Pod, src record.Source, ev record.Evidence,
 	return &model{k: k, p: p, src: src, ev: ev, logOnly: logOnly}
 }
 
+// NewReading is a reading of which no observation was judged yet.
 func NewReading(m *model) Reading { return Reading{model: m, h: newHistory(m.p)} }
 
-// Look turns to observation n, which is o.
+// Look makes o, which is observation n, the one that is being judged.
 func (r *Reading) Look(n int, o *record.Observation) { r.now, r.n = o, n }
 
-// AsNext has a line without a number taken for one of the instance after the one that it
-// seems to be of.
+// AsNext says whether a line without a number is taken for one of the instance after the one
+// that it seems to be of.
 func (r *Reading) AsNext(next bool) { r.asNext = next }
 
-// Instead is a reading in which line l of container c stands in the place of the observation
-// that is being taken, and that place.
+// Instead is a reading in which line l of container c is judged in place of the observation
+// that is being judged, and the index of that.
 func (r *Reading) Instead(c int, l trace.Line) (ask Reading, n int) {
 	ask = *r
 	if o := r.now; o != nil && o.IsLog {
@@ -79,16 +82,16 @@ func (r *Reading) Instead(c int, l trace.Line) (ask Reading, n int) {
 	return ask, r.n
 }
 
-// From has the observations read from another source from here on.
+// From makes another source the one that the observations come from.
 func (r *Reading) From(src record.Source) {
 	m := *r.model
 	m.src = src
 	r.model = &m
 }
 
-// Step returns the states that may follow s once observation n has been made,
-// with no more hidden steps taken than it forces. None means that s does not
-// admit it, for the reason given.
+// Step returns the states that may follow s when observation n is made. They hold no more
+// hidden steps than the observation forces. None means that s does not admit it, and the
+// denial says why.
 func (r *Reading) Step(s State, n int) ([]State, *Denial) {
 	o := r.ob(n)
 	switch e := o.Entry; {
@@ -102,46 +105,60 @@ func (r *Reading) Step(s State, n int) ([]State, *Denial) {
 	return []State{s}, nil
 }
 
-// seenOf is what the lines have shown of the newest instance of container i in
-// state s.
+// seenOf is what the lines have shown of the newest instance of container i in state s.
 func (r *Reading) seenOf(s *State, i int) *seen { return r.h[i].at(s.c[i].run) }
 
-// Record takes an accepted observation into the history.
+// Record takes an admitted observation into the history.
 func (r *Reading) Record(n int) {
 	o := r.ob(n)
 	switch e := o.Entry; {
 	case o.IsLog:
-		spec, run := &r.p.Containers[o.Container], r.runOf(o.Container, &o.Log)
-		old := spec.Probe(o.Log.Actor).Network && run > 0 && (o.Log.Actor != trace.StartupProbe || r.startsOld(o.Container, run, n)) && !r.shownBy(o.Container, run, n)
-		other := r.mayEverStartOver() || r.ev.Containers[o.Container].Changed != 0
-		r.h[o.Container].record(spec, run, &o.Log, n, old, other)
+		r.recordLine(n)
 	case e.Event != nil:
 		r.recordEvent(n)
 	case e.Pod != nil:
-		r.shownAt, r.phase = record.PlaceOf(n), e.Pod.Status.Phase
-		r.ready = slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		r.recordUpdate(e.Pod, n)
+	}
+}
+
+// recordLine takes a line of the log into the history.
+func (r *Reading) recordLine(n int) {
+	o := r.ob(n)
+	i, l := o.Container, &o.Log
+	spec, run := &r.p.Containers[i], r.runOf(i, l)
+	// A probe over the network may have been meant for the instance before.
+	old := spec.Probe(l.Actor).Network && run > 0 && (l.Actor != trace.StartupProbe || r.startsOld(i, run, n)) && !r.shownBy(i, run, n)
+	// An instance may have been stopped for another reason than a probe, and the Pod goes on.
+	other := r.mayEverStartOver() || r.ev.Containers[i].Changed != 0
+	r.h[i].record(spec, run, l, n, old, other)
+}
+
+// recordUpdate takes an update of the Pod into the history.
+func (r *Reading) recordUpdate(pod *corev1.Pod, n int) {
+	isTrue := func(condition corev1.PodConditionType) bool {
+		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == condition && c.Status == corev1.ConditionTrue
 		})
-		r.initialized = r.initialized || slices.ContainsFunc(e.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue
-		})
-		for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses} {
-			for i := range list {
-				if c, ok := r.p.Index[list[i].Name]; ok {
-					r.h[c].show(&list[i], n)
-				}
+	}
+	r.shownAt, r.phase = record.PlaceOf(n), pod.Status.Phase
+	r.ready = isTrue(corev1.PodReady)
+	r.initialized = r.initialized || isTrue(corev1.PodInitialized)
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for k := range list {
+			if i, ok := r.p.Index[list[k].Name]; ok {
+				r.h[i].show(&list[k], n)
 			}
 		}
 	}
 }
 
-// MayBeNext reports whether a line may be of the instance after the one to which
-// it was taken to belong.
+// MayBeNext reports whether a line without a number may be of the instance after the one that
+// it seems to be of.
 func (r *Reading) MayBeNext(o *record.Observation) bool {
 	return o.IsLog && o.Log.Run == trace.NoRun && r.h[o.Container].newest().run >= 0 && r.runOf(o.Container, &o.Log) < r.ev.Containers[o.Container].NewestRun
 }
 
-// Copy is a reading of its own from here on.
+// Copy is a reading that goes on by itself from here.
 func (r *Reading) Copy() Reading {
 	c := *r
 	c.h = slices.Clone(r.h)
@@ -151,9 +168,9 @@ func (r *Reading) Copy() Reading {
 	return c
 }
 
-// Landmarks calls do with the observations (index + 1) that the history points at, and with
-// the acts.
-func (r *Reading) Landmarks(do func(obs record.Place)) {
+// Landmarks calls do with every observation that the history points at, and with the acts: an
+// explanation is found among them.
+func (r *Reading) Landmarks(do func(record.Place)) {
 	for i := range r.h {
 		for _, x := range r.h[i].runs {
 			for _, at := range []record.Place{
@@ -175,27 +192,13 @@ func (r *Reading) Landmarks(do func(obs record.Place)) {
 	}
 }
 
-// Signs calls do with the observations (index + 1), early or late, that show that an actor
-// writes to the log at all, that a container lived, and that there were Events of that time.
-func (r *Reading) Signs(do func(obs record.Place)) {
+// Signs calls do with observations from anywhere in the trace which show that an actor writes
+// to the log at all, that a container lived, or that Events of that time arrived.
+func (r *Reading) Signs(do func(record.Place)) {
 	for c := range r.ev.Containers {
 		for _, at := range slices.Concat(r.ev.Containers[c].FirstLines[:], []record.Place{r.ev.Containers[c].LastAlive}) {
 			do(at)
 		}
 	}
 	do(r.ev.NewestEventObs)
-}
-
-// same reports whether two states are one for all that can still follow. What
-// forced a fact matters to explanations alone.
-func (s *State) same(t *State) bool {
-	if s.key() != t.key() {
-		return false
-	}
-	for i := range s.c {
-		if s.c[i].key() != t.c[i].key() {
-			return false
-		}
-	}
-	return true
 }

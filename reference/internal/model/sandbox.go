@@ -1,3 +1,7 @@
+// A new sandbox, and RestartAllContainers: both start the Pod over from its first init
+// container. Rules: restart/all-containers, terminate/no-start-after. What is started or
+// stopped because of it is in start.go and stop.go.
+
 package model
 
 import (
@@ -10,9 +14,9 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// mayStartOver reports whether all containers may have been started anew since
-// the last time: the sandbox was lost, or a container asked for it. Where the
-// Pod has ended since, that was before, and nothing was seen of it.
+// mayStartOver reports whether all containers may have been started over since this round
+// began: the sandbox was lost, or a container asked for it. Not if the Pod is being
+// terminated and something was seen of that round since.
 func (r *Reading) mayStartOver(s *State) bool {
 	if !slices.ContainsFunc(s.c, func(c instance) bool { return c.progress.isStarted() }) {
 		return false
@@ -25,17 +29,18 @@ func (r *Reading) mayStartOver(s *State) bool {
 	return r.ev.NewSandbox && r.p.Policy != corev1.RestartPolicyNever || r.mayRestartAll(s)
 }
 
-// sandboxMayBeReplaced reports whether the sandbox may have been replaced since the
-// last time. Where nothing is started again it is not, and all is stopped; but what
-// is stopped then may exit with a code for which it asks for all to be restarted
+// sandboxMayBeReplaced reports whether the containers may be stopped because the sandbox was
+// lost and another one is made. With restartPolicy Never there is no other one, and the whole
+// Pod is terminated instead; but a container that is stopped then may exit with a code for
+// which its rules restart all containers, so that there is one after all
 // (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
 func (r *Reading) sandboxMayBeReplaced(s *State) bool {
 	replaced := r.p.Policy != corev1.RestartPolicyNever || r.p.Gates[rules.GateRestartAll] != ""
 	return r.ev.NewSandbox && replaced && !s.terminating.known()
 }
 
-// stoppedWithSandbox is what shows that a sandbox which is lost for good has all containers
-// stopped: none is started again in it.
+// stoppedWithSandbox is the first sign that a sandbox was lost which is not replaced. All
+// containers are stopped then, and none is started again.
 func (r *Reading) stoppedWithSandbox(s *State) Cause {
 	var first Cause
 	for j := range s.c {
@@ -46,15 +51,14 @@ func (r *Reading) stoppedWithSandbox(s *State) Cause {
 	return first
 }
 
-// mayRestartAll reports whether a container has exited with a code for which one
-// of its rules restarts all containers.
+// mayRestartAll reports whether a container may have exited with a code for which one of its
+// rules restarts all containers.
 func (r *Reading) mayRestartAll(s *State) bool {
 	_, asks := r.restartAllAsked(s)
 	return asks
 }
 
-// restartAllAsked is the exit, or the last sign, of a container that asks for all to be
-// restarted.
+// restartAllAsked is the exit of such a container, or its last sign; false if there is none.
 func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 	if _, ok := r.p.Gates[rules.GateRestartAll]; !ok {
 		return Cause{}, false
@@ -65,15 +69,15 @@ func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 			continue
 		}
 		if r.ev.Containers[i].AskedRestartAll && r.ev.Containers[i].NewestRun > s.c[i].run {
-			// One that was started since and wrote nothing may have, as a status
-			// shows that one did.
+			// A status shows that an instance of it did. It may be one that was started
+			// since and wrote nothing.
 			return Cause{x.last, rules.RestartAll}, true
 		}
 		if s.c[i].progress.isUnstarted() {
 			continue
 		}
-		// A main process that logs no end may have exited with any code; one
-		// that died before it could has the code that a status shows, if one can.
+		// A main process that logs no end may have exited with any code. One that logs its end
+		// and died before that has the code that a status shows, if there is a status.
 		if x.mainEnd == 0 && (x.mainBegin == 0 || r.ev.Containers[i].AskedRestartAll || r.ev.Containers[i].EndNotShown || r.logOnly) || x.mainEnd != 0 && r.mayHaveExitedWith(i, x, spec.RestartsAllFor) {
 			return Cause{max(x.mainEnd, x.last), rules.RestartAll}, true
 		}
@@ -81,15 +85,15 @@ func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 	return Cause{}, false
 }
 
-// startOver is the hidden step to a new round: every instance has ended, and
-// the Pod begins with its first init container.
+// startOver begins a new round: every instance has ended, and the Pod starts over from its
+// first init container.
 func (r *Reading) startOver(s State, n int) State {
 	t := s.clone()
 	t.startedOver = true
 	t.startSyncEnded = Cause{}
 	for i := range t.c {
 		if r.p.Containers[i].Role != podspec.Ephemeral {
-			// One that was created and never ran is not counted by the log.
+			// The log does not count an instance that was created and never ran.
 			run := r.h[i].newest().run
 			t.c[i] = instance{run: run, runBeforeRound: -1}
 			if r.p.Containers[i].Role == podspec.Sidecar {
@@ -101,13 +105,13 @@ func (r *Reading) startOver(s State, n int) State {
 }
 
 // sandboxLostForGood reports whether a sandbox was lost that is not replaced: the sync that
-// finds it so stops all that is left of the Pod (pkg/kubelet/kuberuntime/kuberuntime_manager.go,
-// computePodActions).
+// finds it lost stops all that is left of the Pod
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
 func (r *Reading) sandboxLostForGood() bool {
 	return r.ev.NewSandbox && r.p.Policy == corev1.RestartPolicyNever
 }
 
-// sandboxLostForGoodBefore reports whether that may have been so before an observation (index + 1).
+// sandboxLostForGoodBefore reports whether that may have been so before an observation.
 func (r *Reading) sandboxLostForGoodBefore(obs record.Place) bool {
 	return r.sandboxLostForGood() && (len(r.ev.SandboxStops) == 0 || r.ev.SandboxStops[0] <= obs)
 }

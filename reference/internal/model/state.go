@@ -28,9 +28,6 @@ type State struct {
 	terminating Cause
 }
 
-// known reports whether something has forced the fact.
-func (c Cause) known() bool { return c.Obs != 0 }
-
 // progress says how far a container has come in this round: whether it was started, and
 // by which sync.
 type progress uint8
@@ -129,6 +126,20 @@ func NewState(p *podspec.Pod) State {
 func (s State) clone() State {
 	s.c = slices.Clone(s.c)
 	return s
+}
+
+// same reports whether two states are the same for all that can still follow. They may differ
+// in what forced a fact, which matters to explanations alone.
+func (s *State) same(t *State) bool {
+	if s.key() != t.key() {
+		return false
+	}
+	for i := range s.c {
+		if s.c[i].key() != t.c[i].key() {
+			return false
+		}
+	}
+	return true
 }
 
 // hash is equal for equal states (FNV-1a, word by word).

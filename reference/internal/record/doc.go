@@ -10,4 +10,10 @@
 //     befell.go for the Pod as a whole, containers.go for each container and probes.go for
 //     failed probes.
 //   - status.go reads a container status.
+//
+// Left out on purpose: what a kubelet may do. Nothing is refused here but a line that cannot
+// be read, or that names a container or an actor that the Pod does not have. Nothing is
+// concluded from the order of two observations either, except which run a line is of.
+//
+// Start with [Observe] in observation.go, then read [Evidence].
 package record

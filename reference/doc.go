@@ -28,9 +28,9 @@
 //	trace             the format of what is recorded
 //	rules             the rules as data: sentence, source, versions and gates, and the
 //	                  faults that suspend each part of a rule; the releases; known issues
-//	internal/podspec  what of a Pod bears on order
+//	internal/podspec  what of a Pod affects order
 //	internal/record   the channels of a trace put into one order, the instances numbered,
-//	                  and what befell the Pod, its node and the recording
+//	                  and what happened to the Pod, its node and the recording
 //	internal/model    what an observation forces, one file for each chapter of the kubelet:
 //	                  worker, start, init, hooks, probes, restart, stop, terminate, grace,
 //	                  sandbox, status

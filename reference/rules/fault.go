@@ -1,6 +1,6 @@
 package rules
 
-// Fault is something that befalls a Pod, its node or the recording of it, and that takes
+// Fault is something that happens to a Pod, its node or the recording of it, and that takes
 // the ground from under a rule. What befell is read from the whole trace once.
 type Fault uint8
 

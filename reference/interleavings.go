@@ -10,7 +10,7 @@ import (
 )
 
 // Enumerate yields every order in which the first instances of a Pod's
-// containers may log their lives: each process begins and ends once, each probe
+// containers may log their runs: each process begins and ends once, each probe
 // succeeds once, and a deletion, whose grace period does not run out, ends it
 // all. The slice is valid until the next one. The number grows with the
 // factorial of what is unordered: it is meant for small Pods. The error lists

@@ -134,7 +134,7 @@ var shortLine = strings.NewReplacer(
 
 // What the walks above do not reach: logs drawn by chance, and at each line all that
 // may come next and all that may not.
-func TestAgreesOnLongerLives(t *testing.T) {
+func TestAgreesOnLongerRuns(t *testing.T) {
 	const walks, lines = 6, 14
 	always, never := corev1.RestartPolicyAlways, corev1.RestartPolicyNever
 	for _, tt := range []struct {

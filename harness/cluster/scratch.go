@@ -94,7 +94,7 @@ func sweepWith(dir string, self Owner) error {
 	return nil
 }
 
-// SweepScratch removes the temporary folders that killed processes left, with the go commands that still use them, and returns their paths. Those of live processes, of other machines and of
+// SweepScratch removes the temporary folders that killed processes left, with the go commands that still use them, and returns their paths. Those of running processes, of other machines and of
 // other users are left alone.
 func SweepScratch(o SweepOptions) (removed []string, err error) {
 	if o.Progress == nil {

@@ -21,7 +21,7 @@ type SweepOptions struct {
 }
 
 // Sweep removes the clusters that killed runs left on this machine, with their volumes, their network and their files, puts back a limit that such a
-// run had raised, and returns the names of those clusters. A cluster is only touched if its name carries an owner that is known to be dead; those of live runs, of other machines
+// run had raised, and returns the names of those clusters. A cluster is only touched if its name carries an owner that is known to be dead; those of runs that are still going, of other machines
 // and of anyone else are left alone.
 func Sweep(ctx context.Context, rt Runtime, o SweepOptions) (removed []string, err error) {
 	if o.Progress == nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// stagingModules are the modules that Kubernetes requires, takes from its own source tree, and publishes beside it. Examples, which live in
+// stagingModules are the modules that Kubernetes requires, takes from its own source tree, and publishes beside it. Examples, which are in
 // the same tree but are not required, are left out.
 func stagingModules(upstream *modfile.File) []string {
 	required := map[string]bool{}

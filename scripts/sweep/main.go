@@ -1,6 +1,6 @@
 // Sweep removes what killed runs of podorder left behind: kind clusters and temporary folders on this machine whose owner is dead, what an
 // interrupted build left in the cache and in the container runtime, and with -kubeconfig or -context the namespaces of such runs in an existing
-// cluster. What belongs to live runs, kept clusters and those of others are left alone.
+// cluster. What belongs to runs that are still going, kept clusters and those of others are left alone.
 //
 //	go run ./scripts/sweep [-n] [-kept] [-kubeconfig FILE] [-context NAME]
 //

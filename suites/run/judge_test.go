@@ -294,7 +294,7 @@ func TestJudgeAdmitted(t *testing.T) {
 }
 
 // TestRecordedInjection: recorded on a real cluster that put a container into every Pod, as a sidecar, before the
-// containers of the case, and behind them. By the manifest each of them is refused.
+// containers of the case, and after them. By the manifest each of them is refused.
 func TestRecordedInjection(t *testing.T) {
 	for name, line := range map[string]string{
 		"sidecar": "admission added: initContainers[injected]",

@@ -262,7 +262,7 @@ func columns(nodes []nodeInfo, want []string) ([]column, error) {
 			all = slices.DeleteFunc(slices.Clone(there), func(name string) bool { return !ofRelease(name, v) })
 		}
 		if len(all) == 0 {
-			return nil, fmt.Errorf("no node that takes Pods has kubelet %s; there are %s", v, strings.Join(there, ", "))
+			return nil, usageError{fmt.Errorf("no node that takes Pods has kubelet %s; there are %s", v, strings.Join(there, ", "))}
 		}
 		for _, name := range all {
 			c := by[name]

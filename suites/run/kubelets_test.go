@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,6 +137,7 @@ func TestColumns(t *testing.T) {
 		})
 	}
 	_, err := columns([]nodeInfo{node("a", "v1.37.2")}, []string{"v1.28.5"})
+	assert.Equal(t, statusOf(fmt.Errorf("cluster a: %w", err)), exitUsage)
 	assert.ErrorContains(t, err, "kubelet v1.28.5; there are v1.37.2")
 	_, err = columns(nil, nil)
 	assert.ErrorContains(t, err, "no node takes Pods")

@@ -486,8 +486,8 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 	}
 	s.queue = newQueue(short, long, perNode)
 	s.kubernetes, s.runtime = cl.Version, nodes[0].runtime
-	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %d cases, up to %d at once and %d long ones beside them",
-		cl.Name, cl.Version, names(s.columns), s.runtime, len(s.cases), min(short, perNode*len(nodes)), long)
+	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %s, up to %d at once and %d long ones beside them",
+		cl.Name, cl.Version, names(s.columns), s.runtime, plural(len(s.cases), "case"), min(short, perNode*len(nodes)), long)
 	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		rec, err := harness.Run(ctx, cl, c, harness.Options{
 			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.options.RecorderImage,

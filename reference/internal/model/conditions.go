@@ -1,7 +1,5 @@
-// Chapter status, the conditions: what the conditions of a Pod can be beside the container
-// states in the same update.
-//
-// Rules: status/conditions, status/ready-to-start.
+// The conditions of a Pod, pkg/kubelet/status/generate.go of the kubelet: what they can be beside
+// the container states in the same update. Rules: status/conditions, status/ready-to-start.
 
 package model
 

@@ -1,7 +1,6 @@
-// Chapter terminate, the grace period: how long a container may live once the kubelet has begun
-// to stop it, and how long it is left at least.
-//
-// Rules: terminate/grace-period, terminate/kill-after-term.
+// The grace period, killContainer of the kubelet: how long a container may live once its stop
+// has begun, and how long it is left at least. Rules: terminate/grace-period,
+// terminate/kill-after-term.
 
 package model
 

@@ -1,5 +1,4 @@
-// Chapter overdue: what the kubelet does by itself, and when it should have done so long before.
-//
+// What is overdue: what the kubelet does by itself, and should have done long before a line.
 // Rules: probes/readiness-until-stopped, probes/after-restart, sidecar/stops-in-turn.
 
 package model

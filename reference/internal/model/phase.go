@@ -1,7 +1,5 @@
-// Chapter status, the phase: what the phase of a Pod can be beside the container states in the
-// same update, as the kubelet computes it.
-//
-// Rules: status/phase.
+// The phase of a Pod, getPhase of the kubelet: what it can be beside the container states in
+// the same update. Rules: status/phase.
 
 package model
 

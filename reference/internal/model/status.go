@@ -1,9 +1,7 @@
-// Chapter status, the containers: what an update can show of a container by itself, after the
-// updates before it, and across a restart of the kubelet.
-//
-// Rules: status/ready, status/ready-after-probe, status/started, status/forward,
-// status/kept-over-restart, status/whole-sync-at-once, terminate/shown-together,
-// probes/success-threshold.
+// The status of a container, generateAPIPodStatus of the kubelet: what an update can show by
+// itself, after the updates before it, and across a restart of the kubelet. Rules: status/ready,
+// status/ready-after-probe, status/started, status/forward, status/kept-over-restart,
+// status/whole-sync-at-once, terminate/shown-together, probes/success-threshold.
 
 package model
 

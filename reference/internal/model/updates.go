@@ -1,3 +1,7 @@
+// A Pod as the watch delivered it: what each update shows the kubelet to have done by then, and
+// the removal of the object. Rules: status/between-syncs, status/forward, status/phase,
+// terminate/shown-together, terminate/object-goes-last, init/not-again.
+
 package model
 
 import (
@@ -11,55 +15,32 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// onPod takes a Pod as the watch delivered it. Its status was published by
-// then; it may be old, so it is never refused for showing too little.
+// onPod takes a Pod as the watch delivered it. Its status was published by then. It may be
+// old, so it is never refused for showing too little.
 func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 	pod := r.ob(n).Entry.Pod
 	st := &pod.Status
-	// Who ends a Pod that has just come to its end by itself may not know that yet.
-	ended := r.ev.EndTimeUnknown && st.Phase == corev1.PodFailed
-	if record.IsFinal(r.phase) && st.Phase != r.phase && !ended {
-		return nil, because(deny(rules.Phase, Cause{r.shownAt, rules.Phase}), "status.phase is %s behind %s, which is final", st.Phase, r.phase)
+	// Whoever ends a Pod that has just come to its end by itself may not know that yet.
+	endedByOthers := r.ev.EndTimeUnknown && st.Phase == corev1.PodFailed
+	if record.IsFinal(r.phase) && st.Phase != r.phase && !endedByOthers {
+		return nil, because(deny(rules.Phase, Cause{r.shownAt, rules.Phase}), "status.phase went from %s to %s, but %s is final", r.phase, st.Phase, r.phase)
 	}
 	if len(st.ContainerStatuses) == 0 {
-		if slices.ContainsFunc(r.h, func(h history) bool { return h.shown.Run >= 0 }) && !r.excused(rules.StateForward, -1, n, 0) {
-			return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status.containerStatuses has gone")
-		}
-		if p := st.Phase; p != corev1.PodPending && p != "" && st.Reason == "" {
-			return nil, because(deny(rules.Phase), "status.phase is %s before any container state was shown", p)
+		if d := r.noStatusFits(st); d != nil {
+			return nil, d
 		}
 		return r.onDeleted([]State{s}, n), nil
 	}
 	if d := r.objectFits(pod, n); d != nil {
 		return nil, d
 	}
-	states := []State{s}
-	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
-		for k := range list {
-			cs := &list[k]
-			i, ok := r.p.Index[cs.Name]
-			if !ok {
-				if list := st.EphemeralContainerStatuses; len(list) > 0 && cs == &list[k] {
-					continue // the manifest is older than the ephemeral container
-				}
-				return nil, because(deny(rules.Forward), "the status names container %q, which the Pod does not have", cs.Name)
-			}
-			var next []State
-			var d *Denial
-			for _, t := range states {
-				after, other := r.onContainer(t, i, cs, n)
-				next, d = append(next, after...), firstOf(d, other)
-			}
-			if len(next) == 0 {
-				return nil, d
-			}
-			states = next
-		}
+	states, d := r.onContainers(s, st, n)
+	if d != nil {
+		return nil, d
 	}
 	if d := r.wholeSync(pod, n); d != nil {
 		return nil, d
 	}
-	var d *Denial
 	states = slices.DeleteFunc(states, func(t State) bool {
 		other := r.together(t, pod, n)
 		d = firstOf(d, other)
@@ -71,33 +52,92 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 	return r.onDeleted(states, n), nil
 }
 
+// noStatusFits says why an update cannot be without container statuses.
+func (r *Reading) noStatusFits(st *corev1.PodStatus) *Denial {
+	if slices.ContainsFunc(r.h, func(h history) bool { return h.shown.Run >= 0 }) && !r.excused(rules.StateForward, -1, r.n, 0) {
+		return because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status.containerStatuses is gone")
+	}
+	if p := st.Phase; p != corev1.PodPending && p != "" && st.Reason == "" {
+		return because(deny(rules.Phase), "status.phase is %s, but no container state was shown yet", p)
+	}
+	return nil
+}
+
+// onContainers takes the shown states of all containers, one after the other.
+func (r *Reading) onContainers(s State, st *corev1.PodStatus, n int) ([]State, *Denial) {
+	states := []State{s}
+	take := func(list []corev1.ContainerStatus, mayBeUnknown bool) *Denial {
+		for k := range list {
+			cs := &list[k]
+			i, ok := r.p.Index[cs.Name]
+			if !ok && mayBeUnknown {
+				continue
+			}
+			if !ok {
+				return because(deny(rules.Forward), "the status names container %q, which the Pod does not have", cs.Name)
+			}
+			var next []State
+			var d *Denial
+			for _, t := range states {
+				after, other := r.onContainer(t, i, cs, n)
+				next, d = append(next, after...), firstOf(d, other)
+			}
+			if len(next) == 0 {
+				return d
+			}
+			states = next
+		}
+		return nil
+	}
+	d := take(st.InitContainerStatuses, false)
+	if d == nil {
+		d = take(st.ContainerStatuses, false)
+	}
+	if d == nil {
+		// The manifest may be older than an ephemeral container.
+		d = take(st.EphemeralContainerStatuses, true)
+	}
+	return states, d
+}
+
 // onContainer takes the shown state of container i.
 func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
 	shown, run, c := record.ShownOf(cs), cs.RestartCount, &s.c[i]
 	if shown.Before(r.h[i].shown) && !r.excused(rules.StateForward, i, n, 0) {
-		return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "status of container %s goes back to %s", cs.Name, record.StateWord(cs))
+		return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "the status of container %s went back to %s", cs.Name, record.StateWord(cs))
 	}
 	if d := r.wentBack(i, cs); d != nil {
 		return nil, d
 	}
 	if run > 0 && r.ev.Containers[i].StartFailed || r.mayEverStartOver() {
-		// The kubelet counts instances whose start failed, and begins anew with
-		// a new sandbox; the log counts those that ran. What is shown cannot be
-		// told to be of one of them.
+		// The kubelet also counts instances whose start failed, and counts anew in a new
+		// sandbox; the log counts those that ran. So nothing tells which of them is shown.
 		return []State{s}, nil
 	}
 	if d := r.actsWhileHookSleeps(i, run, startTimeOf(cs), n); d != nil {
 		return nil, d
 	}
-	if shown.State == record.Waiting || run < c.run {
-		// It has not been started, or the state is an old one.
+	old := run < c.run || run == c.run && c.progress.isUnstarted() // or of the round before
+	if shown.State == record.Waiting || old {
 		return []State{s}, nil
 	}
-	states := []State{s}
-	if c.progress.isUnstarted() && run <= c.run {
-		return states, nil // of the round before
+	next, d := r.onStarted(s, i, cs, n)
+	if d != nil {
+		return nil, d
 	}
-	if run > c.run {
+	for _, d := range []*Denial{r.readyFits(i, cs, n), r.lostOverRestart(i, cs, n), r.killedTooSoon(&s, i, cs, n), r.outlivedGrace(&s, i, cs, n)} {
+		if d != nil {
+			return nil, d
+		}
+	}
+	return next, nil
+}
+
+// onStarted takes an update that shows an instance of container i as running or ended: it has
+// been started, and the sync that did so has ended.
+func (r *Reading) onStarted(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
+	state, run, states := record.ShownOf(cs).State, cs.RestartCount, []State{s}
+	if run > s.c[i].run {
 		var d *Denial
 		if states, d = r.shownFirst(s, i, cs, n); d != nil {
 			return nil, d
@@ -112,12 +152,12 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 			}
 			continue // its start failed in this branch, yet it is shown
 		}
-		if shown.State == record.Ended {
+		if state == record.Ended {
 			t = t.clone()
 			r.ended(&t, i, cs, n)
 		}
 		after, d := r.syncOfHasEnded(t, i, n, rules.BetweenSyncs)
-		if shown.State == record.Running {
+		if state == record.Running {
 			after, d = r.keepIfHookEnded(after, d, i, n, rules.BetweenSyncs)
 		}
 		next, first = append(next, after...), firstOf(first, d)
@@ -125,13 +165,10 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	if len(next) == 0 {
 		return nil, firstOf(first, because(deny(rules.BetweenSyncs), "container %s is shown as %s, but nothing can have started it", cs.Name, record.StateWord(cs)))
 	}
-	if d := firstOf(r.readyFits(i, cs, n), firstOf(r.lostOverRestart(i, cs, n), firstOf(r.killedTooSoon(&s, i, cs, n), r.outlivedGrace(&s, i, cs, n)))); d != nil {
-		return nil, d
-	}
 	return next, nil
 }
 
-// shownFirst starts an instance of which the status is the first sign.
+// shownFirst starts an instance of container i of which this status is the first sign.
 func (r *Reading) shownFirst(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
 	run, c := cs.RestartCount, &s.c[i]
 	if r.p.IsRegular(i) && c.progress.isUnstarted() && !c.progress.isByLaterSync() && !s.startedOver && run == 0 && !s.terminating.known() {
@@ -139,15 +176,15 @@ func (r *Reading) shownFirst(s State, i int, cs *corev1.ContainerStatus, n int) 
 		if d != nil || !r.kubeletRestarted(n) {
 			return states, d
 		}
-		// Or the kubelet was stopped behind the start of this one.
+		// Or the kubelet was stopped after the start of this one.
 		more, _ := r.start(s, i, run, n)
 		return append(slices.Clone(states), more...), nil
 	}
 	return r.start(s, i, run, n)
 }
 
-// ended takes the newest instance of container i as over. One that was stopped
-// with its whole Pod is shown as terminated only when all of them are.
+// ended takes the newest instance of container i as ended. An instance that was stopped with
+// its whole Pod is shown as terminated only when all of them have ended.
 func (r *Reading) ended(s *State, i int, cs *corev1.ContainerStatus, n int) {
 	c := &s.c[i]
 	if c.ended.known() {
@@ -159,7 +196,7 @@ func (r *Reading) ended(s *State, i int, cs *corev1.ContainerStatus, n int) {
 		c.nextMayStart = at(n, rules.InitOnce)
 	}
 	if c.kill != byTermination || r.excused(rules.EndsShownTogether, i, n, 0) {
-		return // a kubelet that begins anew shows what it finds
+		return // a kubelet that was restarted shows what it finds
 	}
 	for j := range s.c {
 		if o := &s.c[j]; o.progress.isStarted() && !o.ended.known() {

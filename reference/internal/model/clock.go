@@ -1,3 +1,7 @@
+// The clocks: how far a stamp can be trusted, and how patient the rules are that have a time in
+// them. No rule of its own; terminate/grace-period, restart/backoff, probes/initial-delay and what is
+// overdue go by it.
+
 package model
 
 import (
@@ -6,25 +10,24 @@ import (
 	"github.com/podorder/podorder/reference/internal/record"
 )
 
-// The rules that have a bound, and only these, look at a clock. Two kinds of
-// slack go into them:
+// Only the rules that have a bound look at a clock. Two kinds of slack go into them:
 //
-//   - stampSlack is uncertainty of the clock: stamps taken inside a process are
-//     out of order by some milliseconds, and those of date(1) have whole
-//     seconds. What is refused lies outside whatever the clock was.
-//   - patience is for things that have no bound of their own: how long a
-//     runtime takes to start or stop a process on a busy machine. It grows with
-//     what the trace shows the node to take.
+//   - [record.StampSlack] is the uncertainty of the clock: stamps taken inside a process
+//     are out of order by some milliseconds, and those of date(1) have whole seconds.
+//     What is refused is refused whatever the clock was.
+//   - Patience is for things that have no bound of their own: how long a runtime takes
+//     to start or stop a process on a busy machine. It grows with the time that this
+//     node takes, as the trace shows it.
 const (
+	// patience is for the start or stop of a process.
 	patience = 15 * time.Second
 	// prompt is the patience for the next run of a probe, beside its periods.
 	prompt = 8 * time.Second
 )
 
-// patient is a patience on the node of the trace: where the start of a process took
-// longer, probes and signals take longer as well. On a node with a hundred processes
-// that wait for its two cores, starts of 18 s and gaps of 14 s between the probes of
-// each second were recorded.
+// patient is the patience d on the node of the trace: where the start of a process took
+// longer, probes and signals take longer as well. On a node where a hundred processes waited
+// for two cores, starts of 18 s were recorded, and gaps of 14 s in a probe of every second.
 func (r *Reading) patient(d time.Duration) time.Duration {
 	if r.ev.NodeStoodStill {
 		return forever
@@ -32,7 +35,7 @@ func (r *Reading) patient(d time.Duration) time.Duration {
 	return max(d, 2*r.ev.SlowestStart)
 }
 
-// forever is longer than any Pod lives, and can be added to.
+// forever is longer than any Pod runs, and can be added to.
 const forever = 10 * 365 * 24 * time.Hour
 
 // written is when line n was written, by its own stamp.

@@ -1,3 +1,7 @@
+// The lines of the log: which instance each line is of, what its main process may write, and the
+// signal that stops it. Rules: start/one-instance-at-a-time, start/listed-order, terminate/cause;
+// the lines of hooks and probes have chapters of their own.
+
 package model
 
 import (
@@ -23,19 +27,20 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 	var next []State
 	states, d := []State(nil), (*Denial)(nil)
 	if run == c.run {
-		replaced := !r.logOnly && !s.terminating.known() && c.progress.isFirst() && r.seenOf(&s, i).first == 0 && r.mayStartOver(&s)
-		if !replaced {
+		startedOver := !r.logOnly && !s.terminating.known() && c.progress.isFirst() && !r.seenOf(&s, i).first.Known() && r.mayStartOver(&s)
+		if !startedOver {
 			return r.takeLine(s, i, n)
 		}
-		// Or that one has left no line, nor taken a number, and all began anew.
+		// Or that instance has left no line, and no number was taken for it: all was started
+		// over, and the line is of the instance after it.
 		next, d = r.takeLine(s, i, n)
 		next = slices.Clone(next)
 		states, _ = r.startUnstarted(r.startOver(s, n), i, run, n)
 		return r.takeLineIn(states, next, d, i, n)
 	}
 	if s.startedOver && c.progress.isFirst() && r.seenOf(&s, i).first == 0 {
-		// Or it is of the instance that is there: which number that has depends on
-		// how many of the rounds before left no line.
+		// Or it is of the instance that is there: the number of that depends on how many
+		// instances of earlier rounds left no line.
 		t := s.clone()
 		t.c[i].run = run
 		next, _ = r.takeLine(t, i, n)
@@ -57,7 +62,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 }
 
 // takeLineIn takes the line as one of the newest instance of container i in each of the
-// states, and adds what follows to next.
+// states, and adds the states that follow to next.
 func (r *Reading) takeLineIn(states, next []State, d *Denial, i, n int) ([]State, *Denial) {
 	for _, t := range states {
 		after, other := r.takeLine(t, i, n)
@@ -69,8 +74,8 @@ func (r *Reading) takeLineIn(states, next []State, d *Denial, i, n int) ([]State
 	return nil, d
 }
 
-// runOf is the instance that wrote a line. A line without a number is taken for
-// the only instance that can have written it.
+// runOf is the run that a line is of. A line without a run number is taken for a line of the
+// only instance that can have written it.
 func (r *Reading) runOf(i int, l *trace.Line) int32 {
 	if l.Run != trace.NoRun {
 		return int32(l.Run)
@@ -80,7 +85,7 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 	run := max(x.run, 0)
 	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
 	if over && run < r.ev.Containers[i].NewestRun {
-		run = min(max(run, h.over)+1, r.ev.Containers[i].NewestRun) // what has ended may have written nothing
+		run = min(max(run, h.over)+1, r.ev.Containers[i].NewestRun) // the instance that has ended may have written nothing
 	}
 	if r.asNext && run < r.ev.Containers[i].NewestRun {
 		run++
@@ -108,6 +113,7 @@ func (r *Reading) takeLine(s State, i, n int) ([]State, *Denial) {
 	return r.onProbe(s, i, n)
 }
 
+// onMain takes a line of the main process of container i.
 func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	l, x := &r.ob(n).Log, r.seenOf(&s, i)
 	if x.mainEnd != 0 {
@@ -121,9 +127,9 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 		return []State{s}, nil
 	case l.Mark.Signal == stop:
 	case l.Mark.Signal == "TERM":
-		return nil, because(deny(rules.TermCause), "container %s asks to be stopped by %s; the kubelet sends it no TERM", l.Container, stop)
+		return nil, because(deny(rules.TermCause), "container %s got TERM, but its stop signal is %s", l.Container, stop)
 	default:
-		return []State{s}, nil // of somebody else, or of the image
+		return []State{s}, nil // somebody else sent it, or the image is made so
 	}
 	states, d := r.stop(s, i, n, byTermination, byProbe, byHook, bySandbox, byRestartAll)
 	var next []State
@@ -140,9 +146,10 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	return nil, d
 }
 
-// sentInside reports whether a signal that the main process of an instance got may have been
-// sent by a process that sees it, and not by the kubelet: the preStop hook of its own container
-// while it runs, or in a shared process namespace anybody. Nothing follows from such a signal.
+// sentInside reports whether a signal to the main process of an instance may come from another
+// process and not from the kubelet: from the preStop hook of its own container while that
+// runs, or, where containers share a process namespace, from any of them. Nothing follows from
+// such a signal.
 func sentInside(spec *podspec.Container, x *seen) bool {
 	return spec.SharedProcesses || spec.PreStopSignals && x.preStop != 0 && x.preStopEnd == 0
 }

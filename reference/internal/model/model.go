@@ -127,7 +127,7 @@ func (r *Reading) recordLine(n int) {
 	i, l := o.Container, &o.Log
 	spec, run := &r.p.Containers[i], r.runOf(i, l)
 	// A probe over the network may have been meant for the instance before.
-	old := spec.Probe(l.Actor).Network && run > 0 && (l.Actor != trace.StartupProbe || r.startsOld(i, run, n)) && !r.shownBy(i, run, n)
+	old := spec.Probe(l.Actor).Network && run > 0 && (l.Actor != trace.StartupProbe || r.startupAsksOld(i, run, n)) && !r.shownBy(i, run, n)
 	// An instance may have been stopped for another reason than a probe, and the Pod goes on.
 	other := r.mayEverStartOver() || r.ev.Containers[i].Changed != 0
 	r.h[i].record(spec, run, l, n, old, other)

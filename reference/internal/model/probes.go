@@ -1,3 +1,7 @@
+// The probes: the probe manager and its workers, and what a failed probe is good for. Rules:
+// probes/after-sync, probes/startup-gates, probes/startup-stops, probes/initial-delay,
+// probes/during-termination, terminate/cause.
+
 package model
 
 import (
@@ -10,16 +14,15 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// lastProbes is how many liveness and startup probes of a container are accepted
-// after the termination of its Pod has begun. A worker is told to end; where a tick
-// is due as well, because a probe took longer than its period, Go chooses between
-// the two by chance (pkg/kubelet/prober/worker.go, run), so one more probe follows
-// another with a probability of a half. This is patience, not a rule: three in a
-// row were recorded.
+// lastProbes is how many liveness and startup probes of a container are accepted after the
+// termination of its Pod has begun. A worker is told to end. Where a tick is due as well,
+// because a probe took longer than its period, Go chooses between the two by chance
+// (pkg/kubelet/prober/worker.go, run), so every second time one more probe follows. This is
+// patience, not a rule: three in a row were recorded.
 const lastProbes = 8
 
-// beforeInitialDelay reports why line n, of a probe of container i, comes before the
-// initial delay was over. It goes by the start that an update showed.
+// beforeInitialDelay says why line n, of a probe of container i, comes before the initial delay
+// was over. It goes by the start time that an update showed.
 func (r *Reading) beforeInitialDelay(i, n int) *Denial {
 	l, h := &r.ob(n).Log, &r.h[i]
 	delay := r.delay(i, l.Actor)
@@ -28,40 +31,35 @@ func (r *Reading) beforeInitialDelay(i, n int) *Denial {
 	}
 	// The kubelet compares whole seconds: it may be a second short.
 	if first := h.startedAt.Add(delay - time.Second); l.Time.Add(r.slack(n)).Before(first) {
-		return because(deny(rules.InitialDelay, Cause{r.shownAt, rules.InitialDelay}), "the %s of container %s has initialDelaySeconds %d, and the container was started %s before", l.Actor, r.p.Containers[i].Name, int(delay/time.Second), l.Time.Sub(h.startedAt).Round(time.Millisecond))
+		return because(deny(rules.InitialDelay, Cause{r.shownAt, rules.InitialDelay}), "the %s of container %s ran too early: its initialDelaySeconds is %d, and the container was started %s before", l.Actor, r.p.Containers[i].Name, int(delay/time.Second), l.Time.Sub(h.startedAt).Round(time.Millisecond))
 	}
 	return nil
 }
 
+// delay is the initialDelaySeconds of a probe of container i.
 func (r *Reading) delay(i int, a trace.Actor) time.Duration {
 	return time.Duration(r.p.Containers[i].Probe(a).Delay) * time.Second
 }
 
+// onProbe takes a line of a probe of container i.
 func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
-	l, spec, x := &r.ob(n).Log, &r.p.Containers[i], r.seenOf(&s, i)
 	if r.asksOldInstance(&s, i, n) {
 		return []State{s}, nil
 	}
 	if c := &s.c[i]; c.kill == byHook && !r.excused(rules.NoProbeAfterHookFailed, i, n, c.killCause.Obs) {
-		// It is stopped within the sync that started it.
+		// It is stopped within the sync that started it, and probes come after that sync.
 		return nil, deny(rules.AfterSync, Cause{c.killCause.Obs, rules.AfterSync})
 	}
-	if l.Actor != trace.StartupProbe && spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && x.started == 0 && !r.excused(rules.GateClosed, i, n, 0) {
-		return nil, because(deny(rules.StartupGates), "no startup probe of this instance has succeeded by then")
-	}
-	if l.Actor == trace.StartupProbe && x.passed != 0 && !r.excused(rules.NoStartupProbeAgain, i, n, x.passed) {
-		return nil, deny(rules.StartupStops, Cause{x.started, rules.StartupStops}, Cause{x.passed, rules.StartupGates})
+	if d := r.startupGates(&s, i, n); d != nil {
+		return nil, d
 	}
 	if d := r.beforeInitialDelay(i, n); d != nil {
 		return nil, d
 	}
-	stops := l.Actor != trace.ReadinessProbe && (spec.Role != podspec.Sidecar || r.k.SidecarProbesStop())
-	if c := &s.c[i]; stops && s.terminating.known() && !r.podIsOver(&s, i) && !r.sandboxLostForGoodBefore(s.terminating.Obs) {
-		// A Pod that comes to its end by itself, or loses its sandbox for good, is
-		// stopped by a sync, and probed until its phase says so. Of another, one probe may be in flight when the
-		// termination begins, and a tick may fall into it: then chance decides
-		// whether the worker ends or probes once more.
-		if c.lateProbes >= lastProbes || l.Actor == trace.LivenessProbe && x.started > s.terminating.Obs && !r.sleepsFirst(i, n) {
+	if r.probesShouldEnd(&s, i, n) {
+		x, c := r.seenOf(&s, i), &s.c[i]
+		startedSince := r.ob(n).Log.Actor == trace.LivenessProbe && x.started > s.terminating.Obs
+		if c.lateProbes >= lastProbes || startedSince && !r.sleepsFirst(i, n) {
 			return nil, deny(rules.ProbesStop, s.terminating, Cause{x.started, rules.StartupGates})
 		}
 		s = s.clone()
@@ -74,9 +72,35 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 	return r.keepIfHookEnded(states, d, i, n, rules.AfterSync)
 }
 
-// sleepsFirst reports whether line n may be of the first run of a probe whose
-// worker slept for a part of its period before: those of a kubelet that has been
-// started within that time do, and hear of nothing meanwhile.
+// startupGates says why line n, of a probe of container i, comes too early or too late beside
+// the startup probe: the other probes wait for its success, and after that it is not run again.
+func (r *Reading) startupGates(s *State, i, n int) *Denial {
+	l, spec, x := &r.ob(n).Log, &r.p.Containers[i], r.seenOf(s, i)
+	if l.Actor == trace.StartupProbe {
+		if x.passed.Known() && !r.excused(rules.NoStartupProbeAgain, i, n, x.passed) {
+			return deny(rules.StartupStops, Cause{x.started, rules.StartupStops}, Cause{x.passed, rules.StartupGates})
+		}
+		return nil
+	}
+	if spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !x.started.Known() && !r.excused(rules.GateClosed, i, n, 0) {
+		return because(deny(rules.StartupGates), "the %s of container %s ran before the startup probe of this instance had succeeded", l.Actor, spec.Name)
+	}
+	return nil
+}
+
+// probesShouldEnd reports whether line n is of a probe of container i that should have ended,
+// since the termination of the Pod has begun. A Pod that comes to its end by itself, or loses its
+// sandbox for good, is stopped by a sync, and is probed until its phase says so. In any other Pod
+// one probe may be in flight when the termination begins, and a tick may fall into it: then
+// chance decides whether the worker ends or probes once more.
+func (r *Reading) probesShouldEnd(s *State, i, n int) bool {
+	stops := r.ob(n).Log.Actor != trace.ReadinessProbe && (r.p.Containers[i].Role != podspec.Sidecar || r.k.SidecarProbesStop())
+	return stops && s.terminating.known() && !r.podIsOver(s, i) && !r.sandboxLostForGoodBefore(s.terminating.Obs)
+}
+
+// sleepsFirst reports whether line n may be of the first run of a probe whose worker slept for
+// a part of its period before that. Workers do so in a kubelet that was started less than a
+// period before, and they hear of nothing meanwhile.
 func (r *Reading) sleepsFirst(i, n int) bool {
 	l := &r.ob(n).Log
 	var since record.Place // the first line of the Pod, or the start of the kubelet that runs
@@ -101,11 +125,11 @@ func (r *Reading) sleepsFirst(i, n int) bool {
 	return since != 0 && l.Time.Sub(r.obAt(since).At()) < period+r.patient(prompt)+r.slack(n)
 }
 
-// asksOldInstance reports whether a probe may be one that was meant for the
-// instance before: until the sync that restarted a container has ended, and a
-// status shows the new instance, a probe over the network reaches the new one. One
-// may still be in flight then. In a new sandbox that is so only where the Pod keeps
-// its address (pkg/kubelet/prober/prober.go, runProbe, asks the one of the status).
+// asksOldInstance reports whether line n may be of a probe that was meant for the instance
+// before. Until the sync that restarted a container has ended, and a status shows the new
+// instance, the probes over the network that are meant for the old instance reach the new one. One of
+// them may still be in flight then. In a new sandbox that happens only where the Pod keeps its
+// address (pkg/kubelet/prober/prober.go, runProbe, takes the address from the status).
 func (r *Reading) asksOldInstance(s *State, i int, n int) bool {
 	c, l := &s.c[i], &r.ob(n).Log
 	p := r.p.Containers[i].Probe(l.Actor)
@@ -113,17 +137,17 @@ func (r *Reading) asksOldInstance(s *State, i int, n int) bool {
 		return false
 	}
 	if c.progress.isFirst() && !(p.Fixed && s.startedOver) {
-		return false // the address that is asked was that of another sandbox
+		return false // the probe asks the address of the old sandbox
 	}
-	if l.Actor == trace.StartupProbe && !r.startsOld(i, c.run, n) {
+	if l.Actor == trace.StartupProbe && !r.startupAsksOld(i, c.run, n) {
 		return false
 	}
 	return !r.shownBy(i, c.run, n)
 }
 
-// shownBy reports whether line n, of a probe over the network that reached instance
-// run of container i, was surely run when a status showed that instance: an update,
-// or its startup probe, is the first sign, and one may be in flight then.
+// shownBy reports whether line n is of a probe that was surely run after a status showed
+// instance run of container i. The probe goes over the network. The first sign of that status is an
+// update, or the startup probe of the instance; one probe may be in flight then.
 func (r *Reading) shownBy(i int, run int32, n int) bool {
 	h, l := &r.h[i], &r.ob(n).Log
 	x := h.at(run)
@@ -133,39 +157,40 @@ func (r *Reading) shownBy(i int, run int32, n int) bool {
 	if h.shownRun >= run {
 		sign, at = h.shownObs, r.obAt(h.shownObs).Entry.At
 	}
-	if x.startupFirst != 0 && (sign == 0 || x.startupFirst < sign) && !r.startsOld(i, run, n) {
+	if x.startupFirst != 0 && (sign == 0 || x.startupFirst < sign) && !r.startupAsksOld(i, run, n) {
 		sign, at = x.startupFirst, r.writtenAt(x.startupFirst)
 	}
 	timeout := time.Duration(r.p.Containers[i].Probe(l.Actor).Timeout) * time.Second
 	return sign != 0 && (last >= sign || l.Time.Sub(at) >= timeout+r.slack(n))
 }
 
-// startsOld reports whether a startup probe that reaches instance run of container
-// i may be meant for the one before. That had not started then, as far as the kubelet
-// that runs knows, and was stopped neither for a startup probe, after which none is run, nor for a liveness probe,
-// which waits for it to start: its definition had changed, or its sandbox.
-func (r *Reading) startsOld(i int, run int32, n int) bool {
+// startupAsksOld reports whether a startup probe that reaches instance run of container i may be
+// meant for the instance before. That had not started then, as far as the running kubelet
+// knows. It was not stopped for a startup probe, after which none is run, nor for a liveness probe,
+// which waits until it has started: it was stopped because its definition or its sandbox had
+// changed.
+func (r *Reading) startupAsksOld(i int, run int32, n int) bool {
 	p, old := &r.p.Containers[i].Startup, r.h[i].at(run-1)
 	if !p.Network || run == 0 {
 		return false
 	}
-	// A kubelet that was restarted, and that does not remember, may have stopped it for a
-	// liveness probe before it had started again in its eyes.
+	// Or a restarted kubelet, which does not remember that it had started, stopped it for a
+	// liveness probe.
 	forgot := r.kubeletRestarted(n) && (!r.k.Remembers() || r.youngAtRestart(old, n))
 	return forgot || (old.passed == 0 || r.kubeletRestartedSince(old.passed, n)) && (r.p.IsRegular(i) && r.changedBy(i, n) || p.Fixed && r.ev.NewSandbox)
 }
 
 // youngAtRestart reports whether the kubelet may have been restarted, by observation n, so soon
-// after the start of an instance that it forgets what it has shown of it.
+// after the start of an instance that the new kubelet does not take it over as it was shown.
 func (r *Reading) youngAtRestart(x *seen, n int) bool {
 	return slices.ContainsFunc(r.ev.Restarts, func(a record.Place) bool {
 		return !a.After(n) && (x.first == 0 || r.obAt(a).At().Sub(r.writtenAt(x.first)) < outlives)
 	})
 }
 
-// tooFewFailures says why no probe of container i can have failed for good by
-// observation n: each that could stop it fails in the log, and has not done so failureThreshold
-// times in a row. A log alone does not tell which probes ran out of time.
+// tooFewFailures says why no probe of container i can have it stopped by observation n: each
+// probe that could writes its failures to the log, and has not failed failureThreshold times in
+// a row. A log alone does not tell which probes ran out of time.
 func (r *Reading) tooFewFailures(i int, x *seen, n int) *Denial {
 	if r.excused(rules.FailuresBeforeKill, i, n, 0) {
 		return nil
@@ -179,12 +204,13 @@ func (r *Reading) tooFewFailures(i int, x *seen, n int) *Denial {
 		}
 		most = max(most, row)
 	}
-	return because(deny(rules.TermCause, Cause{x.failing, rules.TermCause}), "a probe of container %s has failed %d times in a row by then, which is less than its failureThreshold", spec.Name, most)
+	return because(deny(rules.TermCause, Cause{x.failing, rules.TermCause}), "container %s was stopped after a probe had failed %d times in a row, which is less than its failureThreshold", spec.Name, most)
 }
 
-// diedProbed reports whether a liveness or startup probe of container j may have failed for good
-// since it died with it: it has written nothing, and its Event may be lost.
-func (r *Reading) diedProbed(s *State, j int) bool {
+// diedWhileProbed reports whether a liveness or startup probe of container j may have failed once
+// more, and so often enough, because it died with its container: it has written nothing, and
+// its Event may be lost.
+func (r *Reading) diedWhileProbed(s *State, j int) bool {
 	spec, x := &r.p.Containers[j], r.seenOf(s, j)
 	if x.mainEnd == 0 {
 		return false
@@ -197,10 +223,10 @@ func (r *Reading) diedProbed(s *State, j int) bool {
 	return false
 }
 
-// probeFailed reports whether a liveness or startup probe of container i may
-// have failed by now. One over the network that nobody answers leaves no line; where
-// its Event may be missing as well, it is enough that the instance was followed by
-// another one, or that the kubelet was stopped and the next one knows nothing of it.
+// probeFailed reports whether a liveness or startup probe of container i may have failed by now.
+// A probe over the network that nobody answers leaves no line. Where its Event may be missing as
+// well, it is enough that another instance followed, or that the kubelet is stopped later, since
+// the next kubelet knows nothing of it.
 func (r *Reading) probeFailed(s *State, i int) bool {
 	spec := &r.p.Containers[i]
 	if !spec.Liveness.Declared && !spec.Startup.Declared {
@@ -213,10 +239,10 @@ func (r *Reading) probeFailed(s *State, i int) bool {
 	return unanswered || x.failing != 0 || r.ev.Containers[i].ProbeFailed || r.ev.Containers[i].NewestRun > s.c[i].run && r.ranOutOfTime(i, x)
 }
 
-// ranOutOfTime reports whether a probe of instance x of container i may have failed
-// for good with no line, its process never being in time to write one: it has
-// written nothing for as long as that takes. Events would tell of it; a log has none,
-// and shows at most that the container was started again.
+// ranOutOfTime reports whether a probe of instance x of container i may have failed often enough
+// without a line, since its process was never in time to write one: it has written nothing for as
+// long as that takes. Events would tell of it. A log has none, and shows at most that the
+// container was started again.
 func (r *Reading) ranOutOfTime(i int, x *seen) bool {
 	if !r.logOnly || r.ev.LogComplete || x.first == 0 {
 		return false

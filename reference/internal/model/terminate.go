@@ -1,3 +1,7 @@
+// The termination of a Pod, SyncTerminatingPod of the kubelet: when it begins, what has stopped by
+// then, and in which order sidecars get TERM. Rules: terminate/after-sync, terminate/no-start-after,
+// terminate/prestop-before-term, sidecar/stops-last, sidecar/reverse-order, restart/all-containers.
+
 package model
 
 import (
@@ -11,10 +15,10 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// endedByItself is when the last regular container ended, or an init container
-// failed for good; zero where the Pod did not come to its end by itself: it was
-// deleted as well, and one of them had not ended when container i began to be
-// stopped. It reports whether the end of each was seen.
+// endedByItself is when the Pod came to its end by itself: when its last regular container
+// ended, or an init container failed for good. It is zero where the Pod was deleted and one of
+// its regular containers had not ended when the stop of container i began. seen reports whether the
+// end of each container that matters was seen.
 func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Time, seen bool) {
 	if deleted && !r.podIsOver(s, i) {
 		return time.Time{}, true
@@ -35,7 +39,7 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 		died := s.c[j].progress.isStarted() && r.h[j].over >= s.c[j].run
 		switch {
 		case y.mainEnd == 0 && (died || !deleted), r.stoppedForGood(s, j):
-			return time.Time{}, false // this one may have been stopped with the Pod
+			return time.Time{}, false // container j may have been stopped with the Pod
 		case deleted && (y.mainEnd == 0 || y.mainEnd > begun):
 			return time.Time{}, true
 		}
@@ -46,24 +50,24 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 	return last, true
 }
 
-// onTerm takes the TERM of a container that is being stopped, in a state of the
-// caller's own.
+// onTerm takes the TERM of container i, which is being stopped. The state is the caller's own.
 func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 	c, x := &s.c[i], r.seenOf(&s, i)
-	if x.preStopBegin != 0 && x.preStopEnd == 0 && !r.excused(rules.RunningPreStop, i, n, 0) && r.graceLeft(&s, i, n) {
-		return s, because(deny(rules.PreStopFirst, Cause{x.preStopBegin, rules.PreStopFirst}), "the preStop hook of container %s has begun and not ended, and its grace period is not over", r.p.Containers[i].Name)
+	spec := &r.p.Containers[i]
+	if x.preStopBegin.Known() && !x.preStopEnd.Known() && !r.excused(rules.RunningPreStop, i, n, 0) && r.graceLeft(&s, i, n) {
+		return s, because(deny(rules.PreStopFirst, Cause{x.preStopBegin, rules.PreStopFirst}), "container %s got TERM before its preStop hook had ended, and its grace period was not over", spec.Name)
 	}
 	if r.preStopSleeps(&s, i, n) {
-		return s, because(deny(rules.PreStopFirst, r.sleepCause(&s, i, n)), "the preStop hook of container %s sleeps for %s, which are not over, nor is its grace period", r.p.Containers[i].Name, r.p.Containers[i].SleepStop)
+		return s, because(deny(rules.PreStopFirst, r.sleepCause(&s, i, n)), "container %s got TERM before its %s preStop sleep was over, and its grace period was not over", spec.Name, spec.SleepStop)
 	}
 	if d := r.sidecarOverdue(&s, i, n); d != nil {
 		return s, d
 	}
-	if c.kill != byTermination || r.p.Containers[i].Role != podspec.Sidecar || !r.graceLeft(&s, i, n) {
+	if c.kill != byTermination || spec.Role != podspec.Sidecar || !r.graceLeft(&s, i, n) {
 		return s, nil
 	}
-	// A sidecar waits for its turn: for the regular containers and for the
-	// sidecars behind it.
+	// A sidecar waits for its turn: for the regular containers, and for the sidecars listed
+	// after it.
 	for j := i + 1; j < r.p.Inits+r.p.Regulars; j++ {
 		rule := rules.SidecarsLast
 		if j < r.p.Inits {
@@ -76,11 +80,10 @@ func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 	return s, nil
 }
 
-// waitsFor reports whether sidecar i waits for container j, listed behind it,
-// where the Pod ends: for each regular container, and for the next sidecar, which
-// waits for the one behind that. One that did not run when it all began breaks
-// this chain (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go,
-// newTerminationOrdering).
+// waitsFor reports whether sidecar i, before it gets TERM, waits for container j, which is listed
+// after it. It waits for each regular container, and for the next sidecar, which waits for
+// the one after that. A sidecar that did not run when the termination began breaks this chain
+// (pkg/kubelet/kuberuntime/kuberuntime_termination_order.go, newTerminationOrdering).
 func (r *Reading) waitsFor(s *State, i, j int) bool {
 	if r.p.IsRegular(j) {
 		return true
@@ -91,7 +94,7 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 		}
 		c, x := &s.c[k], r.seenOf(s, k)
 		ended := x.mainEnd != 0 && x.mainEnd < s.terminating.Obs || c.ended.known() && c.ended.Obs < s.terminating.Obs
-		// One that died without a line may be shown so only later.
+		// If it died without a line, a status may show that only later.
 		died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.Containers[k].Exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
 			return !end.FinishedAt.After(r.obAt(s.terminating.Obs).At())
 		})
@@ -102,6 +105,7 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 	return r.p.Containers[j].Role == podspec.Sidecar
 }
 
+// onPreStop takes a line of the preStop hook of container i.
 func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
 	x := r.seenOf(&s, i)
 	if x.term != 0 && !r.excused(rules.PreStopBeforeTERM, i, n, x.term) && r.graceLeft(&s, i, x.term.Index()) {
@@ -109,17 +113,16 @@ func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
 	}
 	next, d := r.stop(s, i, n, byTermination, byProbe, byHook, bySandbox)
 	if exit, asks := r.restartAllAsked(&s); d != nil && d.Rule == rules.TermCause && asks {
-		d = because(deny(rules.RestartAll, exit), "a container has asked for the restart of all, which runs no preStop hook")
+		d = because(deny(rules.RestartAll, exit), "a container has asked to restart all containers, which runs no preStop hooks")
 	}
 	return next, d
 }
 
-// podWasOver is what shows that the Pod had come to its end before sidecar i could be
-// started again: every regular container was dead when the sync that started it
-// ended, before the instance of the sidecar was, and none is started again. The next
-// sync stops what is left. Up to 1.36 it does so only if what init container or
-// sidecar is listed last has run: where that is a sidecar that has exited, it, and
-// those before it, are started again first.
+// podWasOver is what shows that the Pod had come to its end before sidecar i could be started
+// again: every regular container had ended when the sync that started it did, before the
+// instance of the sidecar ended, and none is started again. The next sync stops what is left.
+// Up to 1.36 it does so only if the last listed init container or sidecar has run: where
+// that is a sidecar that has exited, it and those before it are started again first.
 func (r *Reading) podWasOver(s *State, i int) (Cause, bool) {
 	if r.p.Containers[i].Role != podspec.Sidecar || !r.restartsInTurn(i) {
 		return Cause{}, false
@@ -143,10 +146,10 @@ func (r *Reading) podWasOver(s *State, i int) (Cause, bool) {
 	return last, last.known()
 }
 
-// asNewKubeletFinds is the state in which a new kubelet finds a Pod that the one before it
-// was stopping because a probe had failed in the last container that ran: it
-// knows of no failure, and the Pod goes on. If it has been deleted since, that may
-// have come in the middle of a sync.
+// asNewKubeletFinds is the state in which a restarted kubelet finds a Pod that it was stopping
+// before, because a probe had failed in the last container that ran: it knows of no failure,
+// and the Pod goes on. If the Pod has been deleted since, that may have come in the middle of a
+// sync.
 func (r *Reading) asNewKubeletFinds(s State, n int) State {
 	if !s.terminating.known() || !r.kubeletRestartedSince(s.terminating.Obs, n) {
 		return s
@@ -170,8 +173,8 @@ func (r *Reading) asNewKubeletFinds(s State, n int) State {
 	return s
 }
 
-// terminate is the hidden step to the termination of the whole Pod, seen on
-// container i.
+// terminate begins the termination of the whole Pod, which observation n shows on container i.
+// There is no state where nothing ends the Pod.
 func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
 	if s.terminating.known() {
 		return []State{s.clone()}, nil
@@ -187,11 +190,11 @@ func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
 	}
 	next, d := r.startSyncHasEnded(s, n, rules.TermAfterSync)
 	if r.p.Inits > 0 && !s.startSyncEnded.known() && !slices.ContainsFunc(s.c[r.p.Inits:], func(c instance) bool { return c.progress.isStarted() }) {
-		// The Pod ends while it is being initialized: what was not started
-		// never is.
+		// The Pod ends while it is being initialized: what was not started is never
+		// started.
 		t := s.clone()
 		for j := range t.c {
-			// The next one may have been started, and not be seen yet.
+			// The next init container may have been started, and not be seen yet.
 			if c := &t.c[j]; c.progress.isUnstarted() && j >= r.p.Inits {
 				c.ended = at(n, rules.NoStart)
 			}
@@ -201,7 +204,7 @@ func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
 	for a := range next {
 		t := &next[a]
 		if !asked {
-			// Nobody ended the Pod: the regular containers are through.
+			// Nobody ended the Pod: the regular containers have ended.
 			for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
 				if c := &t.c[j]; !c.ended.known() && !r.stoppedForGood(t, j) {
 					c.ended = at(n, rules.SidecarsLast)
@@ -213,19 +216,18 @@ func (r *Reading) terminate(s State, i, n int) ([]State, *Denial) {
 	return next, d
 }
 
-// stoppedForGood reports whether a probe of container j may have failed for good: it
-// is not started again, and where nothing else is left to run it is stopped with
-// its whole Pod (pkg/kubelet/kuberuntime/kuberuntime_manager.go,
-// computePodActions).
+// stoppedForGood reports whether container j may be stopped for a failed probe and not be
+// started again. Where nothing else is left to run, it is stopped with its whole Pod
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions).
 func (r *Reading) stoppedForGood(s *State, j int) bool {
 	spec := &r.p.Containers[j]
-	return spec.Policy == corev1.RestartPolicyNever && (r.probeFailed(s, j) || r.diedProbed(s, j))
+	return spec.Policy == corev1.RestartPolicyNever && (r.probeFailed(s, j) || r.diedWhileProbed(s, j))
 }
 
-// podIsOver reports whether the Pod may have come to its end by itself, so that
-// the kubelet stops container i, which is not a regular one: every regular
-// container has exited and is not started again, or an init container failed
-// for good.
+// podIsOver reports whether the Pod may have come to its end by itself, so that the kubelet
+// stops container i: every regular container has exited and is not started again, or an init
+// container has failed for good. Container i is no regular container, or it is one that is
+// stopped for good.
 func (r *Reading) podIsOver(s *State, i int) bool {
 	if r.p.IsRegular(i) && !r.stoppedForGood(s, i) {
 		return false
@@ -253,8 +255,8 @@ func (r *Reading) podIsOver(s *State, i int) bool {
 	return true
 }
 
-// followedBy reports whether an instance of container j behind the given one may have exited with
-// such a code by now, without a line: a status that comes later may show it.
+// followedBy reports whether an instance of container j after the given run may have exited with
+// such a code by now, without a line: a later status may show it.
 func (r *Reading) followedBy(j int, run int32, such func(code int32) bool) bool {
 	for later, ends := range r.ev.Containers[j].Exits {
 		if later > run && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool {
@@ -266,14 +268,13 @@ func (r *Reading) followedBy(j int, run int32, such func(code int32) bool) bool 
 	return false
 }
 
-// failedInit is an init container that may have failed for good, -1 if there is
-// none.
+// failedInit is an init container that may have failed for good; -1 if there is none.
 func (r *Reading) failedInit(s *State) int {
 	for j := range r.p.Inits {
 		spec, c, x := &r.p.Containers[j], &s.c[j], r.seenOf(s, j)
 		died := x.mainEnd == 0 && c.progress.isStarted() && !c.nextMayStart.known() && r.h[j].over >= c.run
 		for run, ends := range r.ev.Containers[j].Exits {
-			// A status that comes later shows it, or that the next one did, which wrote nothing.
+			// A later status shows that it failed, or that the next instance did, which wrote nothing.
 			died = died || (run > c.run || run == c.run && x.mainEnd == 0) && slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode != 0 })
 		}
 		if spec.Role == podspec.InitContainer && spec.Policy == corev1.RestartPolicyNever && (died || x.mainEnd != 0 && x.mainCode != 0) {
@@ -283,8 +284,8 @@ func (r *Reading) failedInit(s *State) int {
 	return -1
 }
 
-// deletedOnly reports whether container i was stopped because its Pod was deleted, and for
-// nothing else.
+// deletedOnly reports whether container i was stopped because its Pod was deleted, and for no
+// other reason.
 func (r *Reading) deletedOnly(s *State, i int) bool {
 	ev := &r.ev.Containers[i]
 	return s.c[i].kill == byTermination && len(r.ev.Ends) > 0 && !r.ev.EndTimeUnknown && !r.sandboxLostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0

@@ -1,4 +1,4 @@
-// How a refusal is written down, and what forced a fact. It enforces no rule.
+// How a refusal is written down, and what forced a fact.
 
 package model
 

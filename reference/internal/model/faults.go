@@ -1,6 +1,6 @@
-// The faults that suspend a rule, or a clause of it: a restart of the kubelet, a failed start,
-// a gap in the trace. No rule is enforced here; every chapter asks excused before it refuses
-// or concludes something that a fault may explain.
+// Chapter faults: what suspends a rule, or a clause of it, such as a restart of the kubelet, a
+// failed start or a gap in the trace. Every chapter asks excused before it refuses or concludes
+// something that a fault may explain.
 
 package model
 

@@ -1,5 +1,7 @@
-// The postStart hook, which the kubelet runs and waits for in startContainer. Rules:
-// hooks/poststart-once, hooks/one-at-a-time, hooks/poststart-blocks-next,
+// Chapter hooks: the postStart hook, which the kubelet runs and waits for when it has started
+// a container (startContainer).
+//
+// Rules: hooks/poststart-once, hooks/one-at-a-time, hooks/poststart-blocks-next,
 // hooks/poststart-races-main; of a hook that sleeps in the kubelet, probes/after-sync,
 // terminate/after-sync and status/between-syncs as well.
 
@@ -107,8 +109,8 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 		return nil, deny(c.hookReturned.Rule, c.hookReturned)
 	}
 	for j := range s.c {
-		// Two hooks never overlap. The one of container j began later, so it is over by now;
-		// if this one had begun before it, they overlap.
+		// Two hooks never overlap, so the one of container j is over by now. If it began
+		// between two lines of this one, they did overlap.
 		if o, y := &s.c[j], r.seenOf(&s, j); j != i && o.progress.isStarted() && y.hookFirst > x.hookFirst && !o.hookReturned.known() {
 			if x.hookFirst != 0 {
 				return nil, deny(rules.HooksSerial, Cause{y.hookFirst, rules.HooksSerial})

@@ -5,8 +5,6 @@
 package model
 
 import (
-	"slices"
-
 	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
@@ -34,7 +32,6 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 		// Or that instance has left no line, and no number was taken for it: all was started
 		// over, and the line is of the instance after it.
 		next, d = r.takeLine(s, i, n)
-		next = slices.Clone(next)
 		states, _ = r.startUnstarted(r.startOver(s, n), i, run, n)
 		return r.takeLineIn(states, next, d, i, n)
 	}
@@ -44,7 +41,6 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 		t := s.clone()
 		t.c[i].run = run
 		next, _ = r.takeLine(t, i, n)
-		next = slices.Clone(next)
 	}
 	if l.Actor.IsProbe() && c.progress.isUnstarted() && run == c.run+1 && r.p.IsRegular(i) && !c.progress.isByLaterSync() && !s.terminating.known() {
 		// The first sign of an instance: it was started, and its sync ended.

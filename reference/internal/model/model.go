@@ -1,5 +1,5 @@
 // How a trace is read: one observation after another is mapped over a state (Step), and then
-// taken into the history (Record). It enforces no rule itself.
+// taken into the history (Record).
 
 package model
 
@@ -16,8 +16,10 @@ import (
 
 // model is everything that does not change while a trace is read.
 type model struct {
-	k   rules.Kubelet
-	p   *podspec.Pod
+	// k is the kubelet that is judged, and p its Pod.
+	k rules.Kubelet
+	p *podspec.Pod
+	// src has the observations, and ev what all of them show to have happened at some time.
 	src record.Source
 	ev  record.Evidence
 	// logOnly: nothing but the log was recorded.

@@ -1,7 +1,9 @@
-// The restart of a container: computePodActions, ShouldContainerBeRestarted and doBackOff of
-// the kubelet. Rules: restart/policy, restart/container-rules, restart/backoff,
-// restart/ephemeral-never, start/restart-after-sync, start/listed-order, init/not-again,
-// start/one-instance-at-a-time, terminate/no-start-after.
+// Chapter restart: whether and when a container is started again (computePodActions,
+// ShouldContainerBeRestarted, doBackOff).
+//
+// Rules: restart/policy, restart/container-rules, restart/backoff, restart/ephemeral-never,
+// start/restart-after-sync, start/listed-order, start/one-instance-at-a-time, init/not-again,
+// terminate/no-start-after.
 
 package model
 
@@ -46,7 +48,8 @@ func (r *Reading) backoff(run int32) time.Duration {
 // tooSoonForBackoff reports whether line n shows an instance of container i that was started
 // before its back-off was over. x is the instance before it. A restart in the sync that
 // killed the container, and a restart of all containers, has no back-off; nor has one long
-// after the last. Instances count as far as each one was seen and none had a failed probe.
+// after the last. An instance counts if a line shows it and the one before it, and none of
+// its probes failed.
 func (r *Reading) tooSoonForBackoff(i int, x *seen, n int) bool {
 	l, spec := &r.ob(n).Log, &r.p.Containers[i]
 	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {

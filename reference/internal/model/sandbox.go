@@ -1,6 +1,7 @@
-// A new sandbox, and RestartAllContainers: both start the Pod over from its first init
-// container. Rules: restart/all-containers, terminate/no-start-after. What is started or
-// stopped because of it is in start.go and stop.go.
+// Chapter sandbox: a new sandbox, and RestartAllContainers. Both start the Pod over from its
+// first init container. What is started or stopped because of it is in start.go and stop.go.
+//
+// Rules: restart/all-containers, terminate/no-start-after.
 
 package model
 
@@ -15,8 +16,8 @@ import (
 )
 
 // mayStartOver reports whether all containers may have been started over since this round
-// began: the sandbox was lost, or a container asked for it. Not if the Pod is being
-// terminated and something was seen of that round since.
+// began: the sandbox was lost, or a container asked for it. Once a container shows that the
+// Pod is being terminated, they are not started over any more.
 func (r *Reading) mayStartOver(s *State) bool {
 	if !slices.ContainsFunc(s.c, func(c instance) bool { return c.progress.isStarted() }) {
 		return false

@@ -1,4 +1,4 @@
-// A set of states without duplicates. It enforces no rule.
+// A set of states without duplicates.
 
 package model
 

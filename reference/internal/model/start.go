@@ -1,7 +1,8 @@
-// The first start of a container in a round: SyncPod and startContainer of the kubelet.
+// Chapter start: the first start of a container in a round (SyncPod, startContainer).
+//
 // Rules: start/listed-order, start/restart-after-sync, start/error-does-not-stop-next,
-// sidecar/started-before-next, terminate/no-start-after; of a
-// container that shows late, sidecar/stops-last and sidecar/reverse-order.
+// sidecar/started-before-next, terminate/no-start-after; of a container that shows late,
+// terminate/after-sync, sidecar/stops-last and sidecar/reverse-order.
 
 package model
 

@@ -1,5 +1,5 @@
-// A state of the Pod: what the observations have forced the kubelet to have done. It
-// enforces no rule itself; the facts in it are what every other chapter refuses by.
+// A state of the Pod: what the observations have forced the kubelet to have done. The facts in
+// it are what the chapters refuse by.
 
 package model
 

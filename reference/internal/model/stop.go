@@ -1,6 +1,7 @@
-// Why and when the kubelet stops a container: killContainer, and its callers. Rules:
-// terminate/cause, terminate/after-sync, restart/kill-after-sync, restart/kills-serial,
-// probes/after-sync, terminate/prestop-before-term.
+// Chapter stop: why the kubelet stops a container (killContainer and its callers).
+//
+// Rules: terminate/cause, restart/kill-after-sync, restart/kills-serial, probes/after-sync, and
+// terminate/prestop-before-term of a hook that sleeps.
 
 package model
 

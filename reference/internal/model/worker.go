@@ -1,7 +1,8 @@
-// The worker of the Pod, podWorkerLoop of the kubelet: it makes one sync after another, and
-// does one thing at a time. Rules: hooks/poststart-blocks-next, hooks/one-at-a-time,
-// start/listed-order, start/restart-after-sync. Other chapters force the end of a sync
-// with these functions, each by a rule of its own.
+// Chapter worker: the worker of the Pod (podWorkerLoop) makes one sync after another and does
+// one thing at a time. Other chapters force the end of a sync with these functions, each by a
+// rule of its own.
+//
+// Rules: hooks/poststart-blocks-next, hooks/one-at-a-time, start/listed-order.
 
 package model
 
@@ -198,7 +199,7 @@ func (r *Reading) syncOfHasEnded(s State, i, n int, rule string) ([]State, *Deni
 }
 
 // otherHooksHaveReturned forces that the postStart hooks of containers other than i have
-// returned, as far as lines before an observation show them.
+// returned, if a line before the given observation shows them.
 func (r *Reading) otherHooksHaveReturned(s *State, i, n int, rule string, before record.Place) {
 	for j := range s.c {
 		if first := r.hookShownAt(j, r.seenOf(s, j)); j != i && first != 0 && first < before {

@@ -261,6 +261,7 @@ func container(name string, words []string) (corev1.ContainerStatus, error) {
 	started := words[0] == "running"
 	cs := corev1.ContainerStatus{Name: name, Started: &started}
 	reason, code, at := "ContainerCreating", int32(0), metav1.Time{}
+	second := func(n int) metav1.Time { return metav1.Time{Time: epoch.Add(time.Duration(n) * time.Second)} }
 	for _, w := range words[1:] {
 		head := strings.TrimRight(w, "0123456789")
 		n, err := strconv.Atoi(w[len(head):])
@@ -274,7 +275,9 @@ func container(name string, words []string) (corev1.ContainerStatus, error) {
 		case err == nil && head == "code":
 			code = int32(n)
 		case err == nil && head == "at":
-			at.Time = epoch.Add(time.Duration(n) * time.Second)
+			at = second(n)
+		case err == nil && head == "ended":
+			cs.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{FinishedAt: second(n)}
 		case err != nil && strings.ToUpper(w[:1]) == w[:1]:
 			reason = w
 		default:

@@ -195,6 +195,30 @@ func (r *Reading) outlivedGrace(s *State, i int, cs *corev1.ContainerStatus, n i
 	return stop.denial(cs.Name, "was still alive", lasted)
 }
 
+// outlivedBefore reports why the instance before the one that an update shows cannot have
+// ended when it says: it was stopped while the Pod went on, so that its end may stand
+// nowhere but in lastState.
+func (r *Reading) outlivedBefore(i int, cs *corev1.ContainerStatus, n int) *Denial {
+	end := cs.LastTerminationState.Terminated
+	if cs.State.Running == nil || !record.IsEnd(end) || end.FinishedAt.IsZero() || cs.RestartCount == 0 {
+		return nil // of one that waits, lastState has the end of the instance that is counted
+	}
+	x, spec := r.h[i].at(cs.RestartCount-1), &r.p.Containers[i]
+	stop := &begunStop{begun: r.stopBegun(x), reason: Cause{x.failing, rules.Grace}, grace: r.probeGrace(x, i, n)}
+	if stop.begun == 0 || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, stop.begun) {
+		return nil
+	}
+	if hook := spec.PostStart && (x.hookEnd == 0 || x.hookCode != 0); hook || !spec.Liveness.Declared && !spec.Startup.Declared {
+		stop.grace = max(stop.grace, r.podGrace()) // or it was stopped for its hook, or another definition
+	}
+	stop.most = r.mostAlive(stop.grace)
+	lasted := end.FinishedAt.Sub(r.writtenAt(stop.begun)).Round(time.Millisecond)
+	if lasted <= stop.most+r.slackAt(stop.begun) {
+		return nil
+	}
+	return stop.denial(cs.Name, "was still alive", lasted)
+}
+
 // begunStop is a stop of a container that has surely begun.
 type begunStop struct {
 	// begun is the first line of the stop: it had begun by then.
@@ -229,14 +253,19 @@ func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 		}
 		t.grace = r.terminationGrace(s, i, n)
 	case byProbe:
-		t.grace, t.reason.Obs = r.probeGrace(s, i, n), x.failing
+		t.grace, t.reason.Obs = r.probeGrace(x, i, n), x.failing
 	case byHook:
 		t.grace, t.reason.Obs = r.podGrace(), x.hookEnd
 	default:
 		return nil
 	}
-	t.most = max(t.grace, minimumGrace) + minimumGrace + r.patient(patience)
+	t.most = r.mostAlive(t.grace)
 	return t
+}
+
+// mostAlive is how long a container may live that is stopped with a grace period.
+func (r *Reading) mostAlive(grace time.Duration) time.Duration {
+	return max(grace, minimumGrace) + minimumGrace + r.patient(patience)
 }
 
 // podGrace is the terminationGracePeriodSeconds of the Pod.
@@ -259,11 +288,11 @@ func (r *Reading) terminationGrace(s *State, i, n int) time.Duration {
 }
 
 // probeGrace is the longest period that a stop for a failed liveness or startup probe may
-// give container i: the period of the probe, or that of the Pod where the probe has none
+// give instance x of container i: the period of the probe, or that of the Pod where the probe has none
 // (pkg/kubelet/kuberuntime/kuberuntime_container.go, setTerminationGracePeriod). Where only
 // one of the two probes can have failed often enough, it was that one.
-func (r *Reading) probeGrace(s *State, i, n int) time.Duration {
-	spec, x := &r.p.Containers[i], r.seenOf(s, i)
+func (r *Reading) probeGrace(x *seen, i, n int) time.Duration {
+	spec := &r.p.Containers[i]
 	g, any := int64(0), int64(0)
 	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
 		p := spec.Probe(a)

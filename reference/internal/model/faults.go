@@ -1,4 +1,4 @@
-// Chapter faults: what suspends a rule, or a clause of it, such as a restart of the kubelet, a
+// What suspends a rule, or a clause of it, such as a restart of the kubelet, a
 // failed start or a gap in the trace. Every chapter asks excused before it refuses or concludes
 // something that a fault may explain.
 

@@ -1,3 +1,6 @@
+// The history: what the observations so far have shown of each container, which is the same in
+// every state. It enforces no rule; all chapters ask it.
+
 package model
 
 import (

@@ -1,6 +1,5 @@
-// Chapter hooks: the postStart hook, which the kubelet runs and waits for when it has started
+// The postStart hook, which the kubelet runs and waits for when it has started
 // a container (startContainer).
-//
 // Rules: hooks/poststart-once, hooks/one-at-a-time, hooks/poststart-blocks-next,
 // hooks/poststart-races-main; of a hook that sleeps in the kubelet, probes/after-sync,
 // terminate/after-sync and status/between-syncs as well.

@@ -1,6 +1,5 @@
-// Chapter init: init containers and sidecars, and what they hold back
+// Init containers and sidecars, and what they hold back
 // (computeInitContainerActions).
-//
 // Rules: init/serial, init/before-regular, init/failure-blocks, init/not-again,
 // sidecar/started-before-next, sidecar/hook-failure-holds, sidecar/readiness-holds-nothing.
 

@@ -1,6 +1,5 @@
-// Chapter restart: whether and when a container is started again (computePodActions,
+// Whether and when a container is started again (computePodActions,
 // ShouldContainerBeRestarted, doBackOff).
-//
 // Rules: restart/policy, restart/container-rules, restart/backoff, restart/ephemeral-never,
 // start/restart-after-sync, start/listed-order, start/one-instance-at-a-time, init/not-again,
 // terminate/no-start-after.

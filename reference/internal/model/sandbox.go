@@ -1,6 +1,5 @@
-// Chapter sandbox: a new sandbox, and RestartAllContainers. Both start the Pod over from its
+// A new sandbox, and RestartAllContainers. Both start the Pod over from its
 // first init container. What is started or stopped because of it is in start.go and stop.go.
-//
 // Rules: restart/all-containers, terminate/no-start-after.
 
 package model

@@ -1,5 +1,4 @@
-// Chapter start: the first start of a container in a round (SyncPod, startContainer).
-//
+// The first start of a container in a round (SyncPod, startContainer).
 // Rules: start/listed-order, start/restart-after-sync, start/error-does-not-stop-next,
 // sidecar/started-before-next, terminate/no-start-after; of a container that shows late,
 // terminate/after-sync, sidecar/stops-last and sidecar/reverse-order.

@@ -1,5 +1,4 @@
-// Chapter stop: why the kubelet stops a container (killContainer and its callers).
-//
+// Why the kubelet stops a container (killContainer and its callers).
 // Rules: terminate/cause, restart/kill-after-sync, restart/kills-serial, probes/after-sync, and
 // terminate/prestop-before-term of a hook that sleeps.
 

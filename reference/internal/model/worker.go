@@ -1,7 +1,6 @@
-// Chapter worker: the worker of the Pod (podWorkerLoop) makes one sync after another and does
+// The worker of the Pod (podWorkerLoop) makes one sync after another and does
 // one thing at a time. Other chapters force the end of a sync with these functions, each by a
 // rule of its own.
-//
 // Rules: hooks/poststart-blocks-next, hooks/one-at-a-time, start/listed-order.
 
 package model

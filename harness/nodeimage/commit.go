@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,18 +55,31 @@ const labelBuild = "podorder.build"
 // buildLabel is the label of the containers of one builder, which is known by the folder of its store.
 func buildLabel(owner string) string { return labelBuild + "=" + keyOf(owner) }
 
+// buildPrefix is what the names of these containers begin with.
+const buildPrefix = "podorder-build-"
+
+// builds are the names of the containers with a label in which node images are made. A node has the label as well, since a committed image keeps those
+// of its container; so the name has to tell it from a build.
+func builds(ctx context.Context, h *host.Host, label string) ([]string, error) {
+	out, err := runtimeCommand(ctx, h, "ps", "-a", "--filter", "label="+label, "--format", "{{.Names}}")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(strings.Fields(out), func(name string) bool { return !strings.HasPrefix(name, buildPrefix) }), nil
+}
+
 // commit imports the archive of images into containerd in a container of the image base, and commits that container as ref. owner tells this
 // builder's containers from those of others: what a killed build left is removed, what another builds is not.
 func commit(ctx context.Context, h *host.Host, base, images, ref, version, owner string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, commitPatience)
 	defer cancel()
 	label := buildLabel(owner)
-	if left, err := runtimeCommand(ctx, h, "ps", "-aq", "--filter", "label="+label); err == nil && left != "" {
-		if _, err := runtimeCommand(ctx, h, append([]string{"rm", "-f", "-v"}, strings.Fields(left)...)...); err != nil {
+	if left, err := builds(ctx, h, label); err == nil && len(left) > 0 {
+		if _, err := runtimeCommand(ctx, h, append([]string{"rm", "-f", "-v"}, left...)...); err != nil {
 			return fmt.Errorf("remove the container of an interrupted build: %w", err)
 		}
 	}
-	name := fmt.Sprintf("podorder-build-%s-%d", strings.NewReplacer(".", "-", "+", "-").Replace(version), os.Getpid())
+	name := fmt.Sprintf(buildPrefix+"%s-%d", strings.NewReplacer(".", "-", "+", "-").Replace(version), os.Getpid())
 	clean := func(args ...string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanPatience)
 		defer cancel()

@@ -58,19 +58,19 @@ func Sweep(ctx context.Context, h *host.Host, o Options, dry bool) (removed []st
 	if h == nil {
 		return removed, errors.Join(errs...)
 	}
-	containers, err := runtimeCommand(ctx, h, "ps", "-a", "--filter", "label="+buildLabel(dir), "--format", "{{.Names}}")
+	containers, err := builds(ctx, h, buildLabel(dir))
 	if err != nil {
 		return removed, errors.Join(append(errs, fmt.Errorf("sweep: list the containers of builds: %w", err))...)
 	}
-	for _, name := range strings.Fields(containers) {
+	for _, name := range containers {
 		take("container "+name, func() error {
 			_, err := runtimeCommand(ctx, h, "rm", "-f", "-v", name)
 			return err
 		})
 	}
 	// Another user of the runtime may build as well, with a cache of its own.
-	others, err := runtimeCommand(ctx, h, "ps", "-a", "--filter", "label="+labelBuild, "--format", "{{.Names}}")
-	if err != nil || slices.ContainsFunc(strings.Fields(others), func(name string) bool { return !slices.Contains(strings.Fields(containers), name) }) {
+	others, err := builds(ctx, h, labelBuild)
+	if err != nil || slices.ContainsFunc(others, func(name string) bool { return !slices.Contains(containers, name) }) {
 		return removed, errors.Join(append(errs, err)...)
 	}
 	images, err := runtimeCommand(ctx, h, "images", "--format", "{{.Repository}}:{{.Tag}}")

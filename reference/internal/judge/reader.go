@@ -78,6 +78,9 @@ func (r *reader) take(n int, o *record.Observation, again bool) *model.Denial {
 		if first == nil {
 			first = d
 		}
+		if after == nil && d == nil {
+			next.Add(&r.states[i])
+		}
 		for _, t := range after {
 			next.Add(&t)
 		}

@@ -96,8 +96,8 @@ func (r *reader) allowed() []string {
 func (r *reader) admits(i int, l trace.Line) bool {
 	ask, n := r.Instead(i, l)
 	return slices.ContainsFunc(r.states, func(s model.State) bool {
-		next, _ := ask.Step(s, n)
-		return len(next) > 0
+		_, d := ask.Step(s, n)
+		return d == nil
 	})
 }
 

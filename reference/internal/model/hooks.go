@@ -107,6 +107,7 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 	case c.hookReturned.known():
 		return nil, deny(c.hookReturned.Rule, c.hookReturned)
 	}
+	var forced []State // none so far
 	for j := range s.c {
 		// Two hooks never overlap, so the one of container j is over by now. If it began
 		// between two lines of this one, they did overlap.
@@ -116,9 +117,10 @@ func (r *Reading) onPostStart(s State, i, n int) ([]State, *Denial) {
 			}
 			s = s.clone()
 			r.hookHasReturned(&s, j, n, rules.HooksSerial)
+			forced = []State{s}
 		}
 	}
-	return []State{s}, nil
+	return forced, nil
 }
 
 // keepIfHookEnded drops the states in which the postStart hook of container i has returned by

@@ -27,7 +27,7 @@ func (r *Reading) onLine(s State, n int) ([]State, *Denial) {
 	if run == c.run {
 		startedOver := !r.logOnly && !s.terminating.known() && c.progress.isFirst() && !r.seenOf(&s, i).first.Known() && r.mayStartOver(&s)
 		if !startedOver {
-			return r.takeLine(s, i, n)
+			return r.effectOfLine(s, i, n)
 		}
 		// Or that instance has left no line, and no number was taken for it: all was started
 		// over, and the line is of the instance after it.
@@ -91,6 +91,16 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 
 // takeLine takes the line as one of the newest instance of container i.
 func (r *Reading) takeLine(s State, i, n int) ([]State, *Denial) {
+	next, d := r.effectOfLine(s, i, n)
+	if next == nil && d == nil {
+		return []State{s}, nil
+	}
+	return next, d
+}
+
+// effectOfLine is takeLine where most lines cost no memory: no states and no denial mean
+// that the line is admitted and forces nothing, so s stays as it is.
+func (r *Reading) effectOfLine(s State, i, n int) ([]State, *Denial) {
 	c := &s.c[i]
 	if c.ended.known() {
 		return nil, deny(c.ended.Rule, c.ended)
@@ -120,12 +130,12 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	case l.Mark.Kind == trace.Begin && x.mainBegin != 0 && !r.excused(rules.OneBegin, i, n, 0):
 		return nil, deny(rules.Instances, Cause{x.mainBegin, rules.Instances})
 	case l.Mark.Kind != trace.Signal, sentInside(spec, x):
-		return []State{s}, nil
+		return nil, nil
 	case l.Mark.Signal == stop:
 	case l.Mark.Signal == "TERM":
 		return nil, because(deny(rules.TermCause), "container %s got TERM, but its stop signal is %s", l.Container, stop)
 	default:
-		return []State{s}, nil // somebody else sent it, or the image is made so
+		return nil, nil // somebody else sent it, or the image is made so
 	}
 	states, d := r.stop(s, i, n, byTermination, byProbe, byHook, bySandbox, byRestartAll)
 	var next []State

@@ -92,8 +92,8 @@ func (r *Reading) From(src record.Source) {
 }
 
 // Step returns the states that may follow s when observation n is made. They hold no more
-// hidden steps than the observation forces. None means that s does not admit it, and the
-// denial says why.
+// hidden steps than the observation forces. With a denial there are none: s does not admit
+// the observation. Without one, none means that nothing is forced, and s stays as it is.
 func (r *Reading) Step(s State, n int) ([]State, *Denial) {
 	o := r.ob(n)
 	switch e := o.Entry; {
@@ -104,7 +104,7 @@ func (r *Reading) Step(s State, n int) ([]State, *Denial) {
 	case e.Event != nil:
 		return r.onEvent(s, n)
 	}
-	return []State{s}, nil
+	return nil, nil
 }
 
 // seenOf is what the lines have shown of the newest instance of container i in state s.

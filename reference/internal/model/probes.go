@@ -44,7 +44,7 @@ func (r *Reading) delay(i int, a trace.Actor) time.Duration {
 // onProbe takes a line of a probe of container i.
 func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 	if r.asksOldInstance(&s, i, n) {
-		return []State{s}, nil
+		return nil, nil
 	}
 	if c := &s.c[i]; c.kill == byHook && !r.excused(rules.NoProbeAfterHookFailed, i, n, c.killCause.Obs) {
 		// It is stopped within the sync that started it, and probes come after that sync.
@@ -56,6 +56,7 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 	if d := r.beforeInitialDelay(i, n); d != nil {
 		return nil, d
 	}
+	var forced []State // none so far
 	if r.probesShouldEnd(&s, i, n) {
 		x, c := r.seenOf(&s, i), &s.c[i]
 		startedSince := r.ob(n).Log.Actor == trace.LivenessProbe && x.started > s.terminating.Obs
@@ -64,9 +65,10 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 		}
 		s = s.clone()
 		s.c[i].lateProbes++
+		forced = []State{s}
 	}
 	if c := &s.c[i]; c.hookReturned.known() && (s.startSyncEnded.known() || !r.p.IsRegular(i) || !c.progress.isFirst()) && !r.anyRestartIsOwed(&s, i) {
-		return []State{s}, nil
+		return forced, nil
 	}
 	states, d := r.syncOfHasEnded(s, i, n, rules.AfterSync)
 	return r.keepIfHookEnded(states, d, i, n, rules.AfterSync)

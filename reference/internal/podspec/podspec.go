@@ -199,7 +199,9 @@ func (p *Pod) add(c *corev1.Container, r Role, at string) []string {
 		p.Gates[rules.GateRestartRules] = at + ".restartPolicy"
 	}
 	for _, rule := range c.RestartPolicyRules {
-		p.Gates[rules.GateRestartRules] = at + ".restartPolicyRules"
+		if s.Role == Sidecar {
+			p.Gates[rules.GateRestartRules] = at + ".restartPolicyRules"
+		}
 		if RestartsAll(rule) {
 			p.Gates[rules.GateRestartAll] = at + ".restartPolicyRules"
 		}

@@ -16,75 +16,75 @@ import (
 
 // history is what the observations so far have shown of one container.
 type history struct {
-	// runs are the instances of which lines were seen, in their order.
+	// runs are the instances of which lines were seen, in the order of their runs.
 	runs []seen
-	// shown is how far an update showed the container so far; its run is -1 before the first.
+	// shown is how far the updates have shown the container; its run is -1 before the first.
 	shown record.Shown
-	// stage is how far the Events of the first start have come, and stageAt
-	// the latest of them.
+	// stage is how far the Events of the first start have come, and stageAt the latest of
+	// these Events.
 	stage   stage
 	stageAt record.Place
-	// over is the newest run that an update showed as terminated; -1 if none.
+	// over is the newest run that an update showed as terminated; -1 if there is none.
 	over int32
-	// shownRun is the newest run that an update showed, -1 if none, and shownObs
-	// the first update that did (index + 1).
+	// shownRun is the newest run that an update showed, -1 if there is none, and shownObs the
+	// first update that did.
 	shownRun int32
 	shownObs record.Place
-	// counted is the highest count of restarts that an update showed, and countedAt the first
-	// that did (index + 1).
+	// counted is the highest restart count that an update showed, and countedAt the first
+	// update that did.
 	counted   int32
 	countedAt record.Place
-	// dead are the container IDs that updates showed to have ended, each once.
+	// dead are the IDs of the containers that updates showed to have ended, each once.
 	dead []string
-	// startedAt is when the runtime started the instance startedRun, as an
-	// update showed it; whole seconds.
+	// startedAt is when the runtime started run startedRun, in whole seconds, as update
+	// startedObs showed it.
 	startedAt  time.Time
 	startedRun int32
 	startedObs record.Place
-	// wasReady and wasStarted are the run + 1 that the latest update showed as
-	// ready, or as started; 0 where it did not.
+	// wasReady and wasStarted are the run + 1 that the latest update showed as ready, or as
+	// started; 0 where it showed none so.
 	wasReady, wasStarted int32
-	// streak counts the successes of the readiness probe in a row. It belongs
-	// to the probe worker, which outlives an instance.
+	// streak counts the successes of the readiness probe in a row. The probe worker keeps
+	// it, and outlives an instance.
 	streak int32
-	// streakRun is the run of its latest line, and broken the streak before that
-	// where it was a failure: one that died with its instance does not count.
+	// streakRun is the run of the latest line of that probe. If that line is of a failure,
+	// broken is the streak before it: a probe that died with its instance does not count.
 	streakRun, broken int32
 	// longestStreak is the longest streak; shownReady is the run + 1 that an update
 	// showed as ready.
 	longestStreak, shownReady int32
-	// rows count the failures in a row of each probe; see rowOf.
+	// rows count the failures in a row of each probe; see [record.RowOf].
 	rows [3]row
 }
 
-// row is what a probe worker has counted: so many failures in a row, the latest
-// of the given run.
+// row is what a probe worker has counted: n failures in a row, the latest of the given run.
 type row struct{ run, n int32 }
 
-// seen is what the lines so far have shown of one instance. Each is the index
-// of an observation + 1, or 0.
+// seen is what the lines so far have shown of one instance.
 type seen struct {
 	run         int32
 	first, last record.Place
-	// A process that logged its begin writes its end as well, before it exits.
-	mainBegin, mainEnd, term          record.Place
+	// The first begin, the end and the first stop signal of the main process. A process that
+	// logged its begin logs its end as well, before it exits.
+	mainBegin, mainEnd, term record.Place
+	// The first line, the begin and the end of each hook.
 	hookFirst, hookBegin, hookEnd     record.Place
 	preStop, preStopBegin, preStopEnd record.Place
-	// started and ready are the first successful startup and readiness probe;
-	// failing is the first failed liveness or startup probe. probed is the
-	// first probe of any kind.
+	// started and ready are the first successful startup and readiness probe, failing is the
+	// first failed liveness or startup probe, and probed the first probe of any kind.
 	started, ready, failing, probed record.Place
 	readinessLast, startupLast      record.Place
 	livenessLast, startupFirst      record.Place
 	// readyLast is the latest successful readiness probe.
 	readyLast record.Place
-	// passed is the first readiness or liveness probe behind a successful
-	// startup probe: the kubelet has taken that success in. The line of a
-	// success alone may be of a probe that took longer than its time-out.
-	passed             record.Place
+	// passed is the first readiness or liveness probe after a successful startup probe: the
+	// kubelet has noted that success. The line of a success alone may be of a probe that took
+	// longer than its time-out.
+	passed record.Place
+	// The exit codes of the postStart hook and of the main process.
 	hookCode, mainCode int32
-	// failures are the longest rows of failures that the worker of each probe
-	// may have counted by a failure of this instance.
+	// failures are the most failures in a row that the worker of each probe may have counted
+	// when this instance failed one.
 	failures [3]int32
 }
 
@@ -99,7 +99,7 @@ func (x *seen) probe(a trace.Actor) record.Place {
 	return x.readinessLast
 }
 
-// stage counts the Events that one start records, in their order.
+// stage is how far a start has come, by the Events that it records, in their order.
 type stage uint8
 
 const (
@@ -110,6 +110,7 @@ const (
 	started
 )
 
+// newHistory is the history of each container before the first observation.
 func newHistory(p *podspec.Pod) []history {
 	h := make([]history, len(p.Containers))
 	for i := range h {
@@ -118,6 +119,7 @@ func newHistory(p *podspec.Pod) []history {
 	return h
 }
 
+// unseen is an instance of which nothing was seen.
 var unseen seen
 
 // newest returns the newest instance that was seen; run is -1 if none was.
@@ -128,11 +130,27 @@ func (h *history) newest() *seen {
 	return &h.runs[len(h.runs)-1]
 }
 
-// record takes an accepted line into the history. old: it may be of a probe that
-// was meant for the instance before; other: an instance may have been stopped for another reason
-// than a probe, and the Pod goes on.
-func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n int, old, other bool) {
+// record takes an accepted line of run into the history. old: it may be of a probe that was
+// meant for the instance before. otherStops: an instance may have been stopped for another
+// reason than a probe, and the Pod goes on.
+func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n int, old, otherStops bool) {
 	at := record.PlaceOf(n)
+	x := h.instance(run, at)
+	x.last = at
+	switch l.Actor {
+	case trace.Main:
+		x.recordMain(spec, l, at)
+	case trace.PostStart:
+		x.recordPostStart(l, at)
+	case trace.PreStop:
+		x.recordPreStop(l, at)
+	default:
+		h.recordProbe(spec, x, l, at, old, otherStops)
+	}
+}
+
+// instance is what was seen of a run; it is added if this is its first line.
+func (h *history) instance(run int32, at record.Place) *seen {
 	i := len(h.runs) - 1
 	for i >= 0 && h.runs[i].run > run {
 		i--
@@ -141,85 +159,100 @@ func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n in
 		i++
 		h.runs = slices.Insert(h.runs, i, seen{run: run, first: at})
 	}
-	x := &h.runs[i]
-	x.last = at
-	mark := func(p *record.Place) {
-		if *p == 0 {
-			*p = at
-		}
-	}
-	switch kind := l.Mark.Kind; l.Actor {
-	case trace.Main:
-		switch {
-		case kind == trace.Begin:
-			mark(&x.mainBegin)
-		case kind == trace.End:
-			x.mainEnd, x.mainCode = at, int32(max(l.Mark.N, 0))
-		case kind == trace.Signal && l.Mark.Signal == spec.Stop && !sentInside(spec, x):
-			mark(&x.term)
-		}
-	case trace.PostStart:
-		mark(&x.hookFirst)
-		switch kind {
-		case trace.Begin:
-			mark(&x.hookBegin)
-		case trace.End:
-			x.hookEnd, x.hookCode = at, int32(max(l.Mark.N, 0))
-		}
-	case trace.PreStop:
-		mark(&x.preStop)
-		switch kind {
-		case trace.Begin:
-			mark(&x.preStopBegin)
-		case trace.End:
-			mark(&x.preStopEnd)
-		}
-	default:
-		// A line without an exit code may come from a probe that failed as
-		// well as from one that succeeded.
-		ok, bad := l.Mark.N <= 0, l.Mark.Kind != trace.End || l.Mark.N != 0
-		mark(&x.probed)
-		if x.started != 0 && l.Actor != trace.StartupProbe && !old {
-			mark(&x.passed)
-		}
-		if bad && l.Actor != trace.ReadinessProbe {
-			mark(&x.failing)
-		}
-		h.count(spec, x, l.Actor, bad, ok, other)
-		switch l.Actor {
-		case trace.StartupProbe:
-			x.startupLast = at
-			mark(&x.startupFirst)
-			if ok {
-				mark(&x.started)
-			}
-		case trace.ReadinessProbe:
-			x.readinessLast = at
-			if h.streakRun != run {
-				h.streak, h.streakRun = max(h.streak, h.broken), run
-			}
-			if !ok {
-				h.streak, h.broken = 0, h.streak
-			} else {
-				h.streak, h.broken = h.streak+1, 0
-				x.readyLast = at
-				mark(&x.ready)
-			}
-			h.longestStreak = max(h.longestStreak, h.streak)
-		case trace.LivenessProbe:
-			x.livenessLast = at
-		}
+	return &h.runs[i]
+}
+
+// setFirst sets a place that is not set yet.
+func setFirst(p *record.Place, at record.Place) {
+	if !p.Known() {
+		*p = at
 	}
 }
 
-// count takes a run of a probe into the row of its worker, which outlives an
-// instance: while that dies, one more may fail without a line. A worker that has
-// had its instance stopped begins anew, and only such a one.
-func (h *history) count(spec *podspec.Container, x *seen, a trace.Actor, failed, succeeded, other bool) {
+func (x *seen) recordMain(spec *podspec.Container, l *trace.Line, at record.Place) {
+	switch kind := l.Mark.Kind; {
+	case kind == trace.Begin:
+		setFirst(&x.mainBegin, at)
+	case kind == trace.End:
+		x.mainEnd, x.mainCode = at, int32(max(l.Mark.N, 0))
+	case kind == trace.Signal && l.Mark.Signal == spec.Stop && !sentInside(spec, x):
+		setFirst(&x.term, at)
+	}
+}
+
+func (x *seen) recordPostStart(l *trace.Line, at record.Place) {
+	setFirst(&x.hookFirst, at)
+	switch l.Mark.Kind {
+	case trace.Begin:
+		setFirst(&x.hookBegin, at)
+	case trace.End:
+		x.hookEnd, x.hookCode = at, int32(max(l.Mark.N, 0))
+	}
+}
+
+func (x *seen) recordPreStop(l *trace.Line, at record.Place) {
+	setFirst(&x.preStop, at)
+	switch l.Mark.Kind {
+	case trace.Begin:
+		setFirst(&x.preStopBegin, at)
+	case trace.End:
+		setFirst(&x.preStopEnd, at)
+	}
+}
+
+func (h *history) recordProbe(spec *podspec.Container, x *seen, l *trace.Line, at record.Place, old, otherStops bool) {
+	// A line without an exit code may be of a probe that failed as well as of one that
+	// succeeded.
+	succeeded, failed := l.Mark.N <= 0, l.Mark.Kind != trace.End || l.Mark.N != 0
+	setFirst(&x.probed, at)
+	if x.started.Known() && l.Actor != trace.StartupProbe && !old {
+		setFirst(&x.passed, at)
+	}
+	if failed && l.Actor != trace.ReadinessProbe {
+		setFirst(&x.failing, at)
+	}
+	h.countFailures(spec, x, l.Actor, failed, succeeded, otherStops)
+	switch l.Actor {
+	case trace.StartupProbe:
+		x.startupLast = at
+		setFirst(&x.startupFirst, at)
+		if succeeded {
+			setFirst(&x.started, at)
+		}
+	case trace.ReadinessProbe:
+		x.readinessLast = at
+		if succeeded {
+			x.readyLast = at
+			setFirst(&x.ready, at)
+		}
+		h.countSuccesses(x.run, succeeded)
+	case trace.LivenessProbe:
+		x.livenessLast = at
+	}
+}
+
+// countSuccesses counts the successes of the readiness probe in a row.
+func (h *history) countSuccesses(run int32, succeeded bool) {
+	if h.streakRun != run {
+		h.streak, h.streakRun = max(h.streak, h.broken), run
+	}
+	if succeeded {
+		h.streak, h.broken = h.streak+1, 0
+	} else {
+		h.streak, h.broken = 0, h.streak
+	}
+	h.longestStreak = max(h.longestStreak, h.streak)
+}
+
+// countFailures counts the failures of a probe in a row. The worker of the probe outlives an
+// instance: while that dies, one more probe may fail without a line. A worker counts anew only
+// when it has had its instance stopped.
+func (h *history) countFailures(spec *podspec.Container, x *seen, a trace.Actor, failed, succeeded, otherStops bool) {
 	w := &h.rows[record.RowOf(a)]
 	if w.run != x.run {
-		old, died := h.at(w.run), max(x.run-w.run, 1) // of each one more may have failed
-		if stopped := old.term != 0 || old.preStop != 0; stopped && !other && !old.otherFailed(spec, a) && a != trace.ReadinessProbe && w.n >= spec.Probe(a).Failures {
+		old, died := h.at(w.run), max(x.run-w.run, 1) // for each of these, one more may have failed
+		stopped := old.term.Known() || old.preStop.Known()
+		if stopped && !otherStops && !old.otherProbeFailed(spec, a) && a != trace.ReadinessProbe && w.n >= spec.Probe(a).Failures {
 			w.n, died = 0, died-1
 		}
 		w.n += died
@@ -234,9 +267,9 @@ func (h *history) count(spec *podspec.Container, x *seen, a trace.Actor, failed,
 	}
 }
 
-// otherFailed reports whether the other of the two probes that have a container stopped may have had
-// this instance stopped.
-func (x *seen) otherFailed(spec *podspec.Container, a trace.Actor) bool {
+// otherProbeFailed reports whether the other of the two probes that have a container stopped may
+// have had this instance stopped.
+func (x *seen) otherProbeFailed(spec *podspec.Container, a trace.Actor) bool {
 	other := trace.LivenessProbe
 	if a == other {
 		other = trace.StartupProbe
@@ -245,7 +278,7 @@ func (x *seen) otherFailed(spec *podspec.Container, a trace.Actor) bool {
 	return p.Declared && (p.Network || x.failures[record.RowOf(other)]+1 >= p.Failures)
 }
 
-// show takes a shown status into the history.
+// show takes the status of an update into the history.
 func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	run := cs.RestartCount
 	if run > h.shownRun && record.ShownOf(cs).State != record.Waiting {

@@ -23,10 +23,13 @@ import (
 // If the model does not cover the kubelet, the reason of the verdict says as which
 // version it was judged.
 func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
-	return check(k, pod, t).of(k)
+	return check(judge.Judge{Kubelet: k}, pod, t).of(k)
 }
 
-func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
+// check has the judge look at a trace: whose Pod it is, and whether it is a log alone, is
+// filled in here.
+func check(j judge.Judge, pod *corev1.Pod, t *trace.Trace) Verdict {
+	k := j.Kubelet
 	pod, err := withDebug(pod, t)
 	if err != nil {
 		return broken(t, err)
@@ -45,7 +48,7 @@ func check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if err != nil {
 		return broken(t, err)
 	}
-	j := judge.Judge{Kubelet: k, Pod: p, LogOnly: t.LogOnly}
+	j.Pod, j.LogOnly = p, t.LogOnly
 	switch res := j.Trace(obs); {
 	case res.Refusal != nil:
 		f := res.Refusal

@@ -5,6 +5,7 @@ import (
 
 	"github.com/podorder/podorder/reference/internal/judge"
 	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -28,4 +29,10 @@ func CheckComplete(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 		return undecided(res.Accepted, res.Accepted+1)
 	}
 	return Verdict{Outcome: Pass}
+}
+
+// CheckIgnoring is Check as if a clause had a suspension less.
+func CheckIgnoring(k Kubelet, pod *corev1.Pod, t *trace.Trace, clause rules.Clause, suspension rules.Suspension) Verdict {
+	ignores := func(c rules.Clause, s rules.Suspension) bool { return c == clause && s == suspension }
+	return check(judge.Judge{Kubelet: k, Ignores: ignores}, pod, t).of(k)
 }

@@ -173,18 +173,7 @@ func (s *judged) judge(k reference.Kubelet, want wanted, section *txtar.File) {
 	t := s.t
 	t.Helper()
 	if s.logAlone {
-		// A line of a log has the number that it has in the log.
-		log := &trace.Trace{Header: s.tr.Header, LogOnly: true}
-		line := 0
-		for _, e := range s.tr.Entries {
-			if e.Log != nil {
-				log.Entries = append(log.Entries, trace.Entry{Log: e.Log, Line: len(log.Entries) + 1})
-				if e.Line == want.line {
-					line = len(log.Entries)
-				}
-			}
-		}
-		s.tr, want.line = log, line
+		s.tr, want.line = onlyLog(s.tr, want.line)
 	}
 	v := reference.Check(k, s.pod, s.tr)
 	where := fmt.Sprintf("-- %s --\n%s%s", section.Name, section.Data, v.Text())

@@ -270,7 +270,7 @@ func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *core
 			init := slices.IndexFunc(of.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name })
 			plain := init >= 0 && of.Spec.InitContainers[init].RestartPolicy == nil
 			if plain {
-				cs.Ready = cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0
+				cs.Ready = cs.Ready || cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0
 			}
 			if !cs.Ready && !plain {
 				set["ContainersReady"] = "False"

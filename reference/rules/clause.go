@@ -49,44 +49,45 @@ const (
 // clauseTable has the clauses. What it says is what is enforced: the model asks it, in one
 // place, before it refuses or concludes.
 var clauseTable = [clauses]struct {
+	name   string
 	rule   string
 	says   string
 	unless []Suspension
 }{
-	OneBegin:                {Instances, "a main process logs one begin", ever(LogGap)},
-	RestartsInTurn:          {ListedOrder, "containers that are due in one sync are started again in their order", ever(FailedStart, Redefined, KubeletRestart, BegunAnew)},
-	FirstStartsInOrder:      {ListedOrder, "the Events of the first starts come in the order of the containers", slices.Concat(ever(EventGap, FailedStart, BegunAnew), before(KubeletRestart))},
-	HookWithoutEnd:          {BlocksNext, "a postStart hook that has returned without logging its end has died with its container", slices.Concat(ever(LogGap), since(KubeletRestart))},
-	SleepingHook:            {BlocksNext, "a postStart hook that sleeps takes its full time", before(KubeletRestart)},
-	SleepingHookBlocks:      {BlocksNext, "what is listed after a container whose postStart hook sleeps starts after that time", ever(BegunAnew, FailedStart)},
-	KillAwaited:             {HooksSerial, "a sync waits for what it stops before it starts anything", since(KubeletRestart)},
-	NoProbeAfterHookFailed:  {AfterSync, "a container that is stopped because of its postStart hook is not probed", since(KubeletRestart)},
-	GateClosed:              {StartupGates, "the startup probe of this instance has logged a success", ever(LogGap)},
-	NoStartupProbeAgain:     {StartupStops, "the startup probe is not run again", since(KubeletRestart)},
-	ProbedAfterRestart:      {ProbedAgain, "the first probe comes within its delay and three periods", slices.Concat(ever(LogGap, LogAlone, KubeletRestart, EndedByOthers, StoodStill), before(SilentFailure))},
-	ReadinessDuringStop:     {ReadinessGoesOn, "the next readiness probe comes within three periods", ever(LogGap, LogAlone, KubeletRestart, ForcedDeletion, SilentFailure, StoodStill)},
-	FailuresBeforeKill:      {TermCause, "a container is stopped for a probe after failureThreshold failures in a row", slices.Concat(ever(LogGap, EventGap, Redefined), before(SilentFailure, LostEvents))},
-	RunningPreStop:          {PreStopFirst, "no TERM comes while the preStop hook runs", ever(LogGap)},
-	PreStopBeforeTERM:       {PreStopFirst, "no line of the preStop hook comes after TERM", since(KubeletRestart)},
-	SleepingPreStop:         {PreStopFirst, "a preStop hook that sleeps takes its full time", before(KubeletRestart)},
-	GraceEnds:               {Grace, "a container does not outlive its grace period", slices.Concat(ever(LogAlone, StoodStill), since(KubeletRestart))},
-	SidecarsTurn:            {SidecarPrompt, "TERM follows when everything that the sidecar waits for has stopped", ever(LogGap, LogAlone, KubeletRestart, StoodStill)},
-	ObjectAfterStop:         {ObjectLast, "all containers have stopped when the object goes", ever(ForcedDeletion)},
-	EndsShownTogether:       {Together, "containers that are stopped with their Pod are shown as terminated in one update", slices.Concat(ever(BegunAnew), before(KubeletRestart))},
-	StartsShownTogether:     {WholeSync, "containers that one sync started are shown in one update", slices.Concat(ever(BegunAnew, FailedStart), before(KubeletRestart))},
-	StateForward:            {Forward, "a container is not shown as less far than before", ever(BegunAnew)},
-	InitReady:               {Ready, "an init container is ready only when it has exited with 0", ever(BegunAnew)},
-	ReadyNeedsSuccess:       {ReadyAfterProbe, "a container is shown as ready after its readiness probe has logged a success", ever(LogGap)},
-	UnreadyNeedsFailures:    {SuccessThreshold, "a container that was ready is shown as unready after failureThreshold failures", slices.Concat(ever(LogGap, EventGap, Redefined, KubeletRestart), before(SilentFailure, LostEvents))},
-	KeptByNewKubelet:        {KeptOver, "a restarted kubelet shows a container as the one before it did", ever(LogGap, EventGap)},
-	NotInitializedAgain:     {Conditions, "condition Initialized follows from the init containers", ever(BegunAnew)},
-	InitializedNotYet:       {Conditions, "a Pod is not Initialized before its init containers are", before(KubeletRestart)},
-	SandboxBeforeContainers: {Sandbox, "before 1.36 PodReadyToStartContainers comes with the first container", slices.Concat(ever(FailedStart), before(KubeletRestart))},
-	SandboxWhileRunning:     {Sandbox, "PodReadyToStartContainers is True while a container runs", ever(NewSandbox)},
-	InitEndLogged:           {InitSerial, "an init container has logged its end before the next one starts", ever(LogGap)},
-	SidecarStartLogged:      {SidecarStarted, "a sidecar has logged that its hook ended and its startup probe succeeded", ever(LogGap)},
-	SidecarNeverStarted:     {SidecarHook, "a sidecar whose only postStart hook failed was never started", ever(EventGap, FailedStart, BegunAnew, KubeletRestart)},
-	BackoffHolds:            {Backoff, "a restart waits for the back-off of all that came before it", slices.Concat(ever(Redefined, BegunAnew), before(KubeletRestart))},
+	OneBegin:                {"one-begin", Instances, "a main process logs one begin", ever(LogGap)},
+	RestartsInTurn:          {"restarts-in-turn", ListedOrder, "containers that are due in one sync are started again in their order", ever(FailedStart, Redefined, KubeletRestart, BegunAnew)},
+	FirstStartsInOrder:      {"first-starts-in-order", ListedOrder, "the Events of the first starts come in the order of the containers", slices.Concat(ever(EventGap, FailedStart, BegunAnew), before(KubeletRestart))},
+	HookWithoutEnd:          {"hook-without-end", BlocksNext, "a postStart hook that has returned without logging its end has died with its container", slices.Concat(ever(LogGap), since(KubeletRestart))},
+	SleepingHook:            {"sleeping-hook", BlocksNext, "a postStart hook that sleeps takes its full time", before(KubeletRestart)},
+	SleepingHookBlocks:      {"sleeping-hook-blocks", BlocksNext, "what is listed after a container whose postStart hook sleeps starts after that time", ever(BegunAnew, FailedStart)},
+	KillAwaited:             {"kill-awaited", HooksSerial, "a sync waits for what it stops before it starts anything", since(KubeletRestart)},
+	NoProbeAfterHookFailed:  {"no-probe-after-hook-failed", AfterSync, "a container that is stopped because of its postStart hook is not probed", since(KubeletRestart)},
+	GateClosed:              {"gate-closed", StartupGates, "the startup probe of this instance has logged a success", ever(LogGap)},
+	NoStartupProbeAgain:     {"no-startup-probe-again", StartupStops, "the startup probe is not run again", since(KubeletRestart)},
+	ProbedAfterRestart:      {"probed-after-restart", ProbedAgain, "the first probe comes within its delay and three periods", slices.Concat(ever(LogGap, KubeletRestart, EndedByOthers, StoodStill), before(SilentFailure))},
+	ReadinessDuringStop:     {"readiness-during-stop", ReadinessGoesOn, "the next readiness probe comes within three periods", ever(LogGap, KubeletRestart, ForcedDeletion, SilentFailure, StoodStill)},
+	FailuresBeforeKill:      {"failures-before-kill", TermCause, "a container is stopped for a probe after failureThreshold failures in a row", slices.Concat(ever(LogGap, EventGap, Redefined), before(SilentFailure, LostEvents))},
+	RunningPreStop:          {"running-prestop", PreStopFirst, "no TERM comes while the preStop hook runs", ever(LogGap)},
+	PreStopBeforeTERM:       {"prestop-before-term", PreStopFirst, "no line of the preStop hook comes after TERM", since(KubeletRestart)},
+	SleepingPreStop:         {"sleeping-prestop", PreStopFirst, "a preStop hook that sleeps takes its full time", before(KubeletRestart)},
+	GraceEnds:               {"grace-ends", Grace, "a container does not outlive its grace period", slices.Concat(ever(LogAlone, StoodStill), since(KubeletRestart))},
+	SidecarsTurn:            {"sidecars-turn", SidecarPrompt, "TERM follows when everything that the sidecar waits for has stopped", ever(LogGap, LogAlone, KubeletRestart, StoodStill)},
+	ObjectAfterStop:         {"object-after-stop", ObjectLast, "all containers have stopped when the object goes", ever(ForcedDeletion)},
+	EndsShownTogether:       {"ends-shown-together", Together, "containers that are stopped with their Pod are shown as terminated in one update", slices.Concat(ever(BegunAnew), before(KubeletRestart))},
+	StartsShownTogether:     {"starts-shown-together", WholeSync, "containers that one sync started are shown in one update", slices.Concat(ever(BegunAnew, FailedStart), before(KubeletRestart))},
+	StateForward:            {"state-forward", Forward, "a container is not shown as less far than before", ever(BegunAnew)},
+	InitReady:               {"init-ready", Ready, "an init container is ready only when it has exited with 0", ever(BegunAnew)},
+	ReadyNeedsSuccess:       {"ready-needs-success", ReadyAfterProbe, "a container is shown as ready after its readiness probe has logged a success", ever(LogGap)},
+	UnreadyNeedsFailures:    {"unready-needs-failures", SuccessThreshold, "a container that was ready is shown as unready after failureThreshold failures", slices.Concat(ever(LogGap, EventGap, Redefined, KubeletRestart), before(SilentFailure, LostEvents))},
+	KeptByNewKubelet:        {"kept-by-new-kubelet", KeptOver, "a restarted kubelet shows a container as the one before it did", ever(LogGap, EventGap)},
+	NotInitializedAgain:     {"not-initialized-again", Conditions, "condition Initialized follows from the init containers", ever(BegunAnew)},
+	InitializedNotYet:       {"initialized-not-yet", Conditions, "a Pod is not Initialized before its init containers are", before(KubeletRestart)},
+	SandboxBeforeContainers: {"sandbox-before-containers", Sandbox, "before 1.36 PodReadyToStartContainers comes with the first container", slices.Concat(ever(FailedStart), before(KubeletRestart))},
+	SandboxWhileRunning:     {"sandbox-while-running", Sandbox, "PodReadyToStartContainers is True while a container runs", ever(NewSandbox)},
+	InitEndLogged:           {"init-end-logged", InitSerial, "an init container has logged its end before the next one starts", ever(LogGap)},
+	SidecarStartLogged:      {"sidecar-start-logged", SidecarStarted, "a sidecar has logged that its hook ended and its startup probe succeeded", ever(LogGap)},
+	SidecarNeverStarted:     {"sidecar-never-started", SidecarHook, "a sidecar whose only postStart hook failed was never started", ever(EventGap, FailedStart, BegunAnew, KubeletRestart)},
+	BackoffHolds:            {"backoff-holds", Backoff, "a restart waits for the back-off of all that came before it", slices.Concat(ever(Redefined, BegunAnew, StoodStill), before(KubeletRestart))},
 }
 
 // Clauses returns the clauses of all rules.
@@ -97,6 +98,9 @@ func Clauses() []Clause {
 	}
 	return all
 }
+
+// Name names the clause in a few words with hyphens, as the file of its scripts is called.
+func (c Clause) Name() string { return clauseTable[c].name }
 
 // Rule is the slug of the rule that the clause is a part of.
 func (c Clause) Rule() string { return clauseTable[c].rule }

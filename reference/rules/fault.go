@@ -19,9 +19,10 @@ const (
 	// Redefined: the definition of the container was changed.
 	Redefined
 	// ForcedDeletion: the Pod may have been removed from the API without waiting for
-	// its node.
+	// its node. A log alone does not tell.
 	ForcedDeletion
 	// EndedByOthers: somebody ended the Pod (an eviction, a deadline), and nothing says when.
+	// A log alone does not tell.
 	EndedByOthers
 	// LogGap: lines may be missing.
 	LogGap
@@ -40,38 +41,28 @@ const (
 	StoodStill
 )
 
-// String says what befell, as the rest of a sentence that begins with "unless".
-func (f Fault) String() string {
-	switch f {
-	case KubeletRestart:
-		return "the kubelet was restarted"
-	case NewSandbox:
-		return "the sandbox was replaced"
-	case BegunAnew:
-		return "all containers were started anew"
-	case FailedStart:
-		return "a start of the container failed"
-	case Redefined:
-		return "its definition was changed"
-	case ForcedDeletion:
-		return "the deletion was forced"
-	case EndedByOthers:
-		return "somebody else ended the Pod"
-	case LogGap:
-		return "lines may be missing"
-	case EventGap:
-		return "Events may be missing"
-	case LostEvents:
-		return "the newest Events may be missing"
-	case SilentFailure:
-		return "a probe may have failed without a line"
-	case LogAlone:
-		return "only the log is known"
-	case StoodStill:
-		return "the node stood still"
-	}
-	return "no fault"
+// faults has for each its name, and what befell.
+var faults = [...]struct{ name, says string }{
+	KubeletRestart: {"kubelet-restart", "the kubelet was restarted"},
+	NewSandbox:     {"new-sandbox", "the sandbox was replaced"},
+	BegunAnew:      {"begun-anew", "all containers were started anew"},
+	FailedStart:    {"failed-start", "a start of the container failed"},
+	Redefined:      {"redefined", "its definition was changed"},
+	ForcedDeletion: {"forced-deletion", "the deletion was forced"},
+	EndedByOthers:  {"ended-by-others", "somebody else ended the Pod"},
+	LogGap:         {"log-gap", "lines may be missing"},
+	EventGap:       {"event-gap", "Events may be missing"},
+	LostEvents:     {"lost-events", "the newest Events may be missing"},
+	SilentFailure:  {"silent-failure", "a probe may have failed without a line"},
+	LogAlone:       {"log-alone", "only the log is known"},
+	StoodStill:     {"stood-still", "the node stood still"},
 }
+
+// Name names the fault in a few words with hyphens.
+func (f Fault) Name() string { return faults[f].name }
+
+// String says what befell, as the rest of a sentence that begins with "unless".
+func (f Fault) String() string { return faults[f].says }
 
 // When says which faults of a kind count, against the observation that is judged.
 type When uint8

@@ -17,6 +17,9 @@ type Judge struct {
 	LogOnly bool
 	// Complete: every process of the Pod writes every line that it can.
 	Complete bool
+	// Ignores are suspensions that do not count, as if the table did not have them; nil
+	// where all do.
+	Ignores func(rules.Clause, rules.Suspension) bool
 	// untimed: the node may have stood still, so nothing counts as late.
 	untimed bool
 }

@@ -42,6 +42,7 @@ type reader struct {
 
 func (j Judge) reader(src record.Source, ev record.Evidence, b budget) *reader {
 	m := model.New(j.Kubelet, j.Pod, src, ev, j.LogOnly)
+	m.Ignore(j.Ignores)
 	return &reader{Reading: model.NewReading(m), judge: j, src: src, states: []model.State{model.NewState(j.Pod)}, left: b}
 }
 

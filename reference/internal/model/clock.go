@@ -28,15 +28,7 @@ const (
 // patient is the patience d on the node of the trace: where the start of a process took
 // longer, probes and signals take longer as well. On a node where a hundred processes waited
 // for two cores, starts of 18 s were recorded, and gaps of 14 s in a probe of every second.
-func (r *Reading) patient(d time.Duration) time.Duration {
-	if r.ev.NodeStoodStill {
-		return forever
-	}
-	return max(d, 2*r.ev.SlowestStart)
-}
-
-// forever is longer than any Pod runs, and can be added to.
-const forever = 10 * 365 * 24 * time.Hour
+func (r *Reading) patient(d time.Duration) time.Duration { return max(d, 2*r.ev.SlowestStart) }
 
 // written is when line n was written, by its own stamp.
 func (r *Reading) written(n int) time.Time {

@@ -26,7 +26,7 @@ func (r *Reading) excused(clause rules.Clause, c, n int, from record.Place) bool
 		return true
 	}
 	for _, s := range clause.Unless() {
-		if r.befell(s, c, n, from) {
+		if r.befell(s, c, n, from) && (r.ignores == nil || !r.ignores(clause, s)) {
 			return true
 		}
 	}

@@ -24,6 +24,8 @@ type model struct {
 	ev  record.Evidence
 	// logOnly: nothing but the log was recorded.
 	logOnly bool
+	// ignores are suspensions that do not count; nil where all do.
+	ignores func(rules.Clause, rules.Suspension) bool
 }
 
 // Reading is how far a trace has been read: what the observations so far have shown.
@@ -60,6 +62,9 @@ func (r *Reading) obAt(p record.Place) *record.Observation { return r.ob(p.Index
 func New(k rules.Kubelet, p *podspec.Pod, src record.Source, ev record.Evidence, logOnly bool) *model {
 	return &model{k: k, p: p, src: src, ev: ev, logOnly: logOnly}
 }
+
+// Ignore has suspensions not count, as if the table did not have them.
+func (m *model) Ignore(these func(rules.Clause, rules.Suspension) bool) { m.ignores = these }
 
 // NewReading is a reading of which no observation was judged yet.
 func NewReading(m *model) Reading { return Reading{model: m, h: newHistory(m.p)} }

@@ -124,7 +124,7 @@ func (r *Reading) sleepsFirst(i, n int) bool {
 		}
 	}
 	period := time.Duration(r.p.Containers[i].Probe(l.Actor).Period) * time.Second
-	return since != 0 && l.Time.Sub(r.obAt(since).At()) < period+r.patient(prompt)+r.slack(n)
+	return since != 0 && (r.ev.NodeStoodStill || l.Time.Sub(r.obAt(since).At()) < period+r.patient(prompt)+r.slack(n))
 }
 
 // asksOldInstance reports whether line n may be of a probe that was meant for the instance

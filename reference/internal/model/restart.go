@@ -301,7 +301,7 @@ func (r *Reading) replacedForDefinition(s *State, i int, run int32, n int) bool 
 	// It ended by itself. The sync that replaced it may not have known that yet, if the
 	// change came soon after.
 	by := r.obAt(r.ev.Containers[i].Changed).Entry
-	return by.Did == nil || by.At.Sub(r.writtenAt(x.mainEnd)) < r.patient(patience)
+	return by.Did == nil || r.ev.NodeStoodStill || by.At.Sub(r.writtenAt(x.mainEnd)) < r.patient(patience)
 }
 
 // policyRule is the rule that a wrong restart breaks: restart/container-rules where the

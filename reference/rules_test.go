@@ -20,13 +20,15 @@ import (
 // must pass, those of a section refuse must be refused for that very rule, at
 // the marked line. A section may name a kubelet, and feature gates after it
 // ("refuse v1.28.5 SidecarContainers=true"); the rest is judged as v1.37.2. It is
-// a census as well: a rule without both, and a file without a rule, fail.
+// a census as well: a rule without both, and a file without a rule, fail. So do a rule
+// of which the table says that a log alone can show it to be broken where no refused trace
+// does, and one of which it does not say so where one does.
 func TestRules(t *testing.T) {
 	for _, r := range rules.All() {
 		t.Run(r.Slug, func(t *testing.T) {
 			a, err := txtar.ParseFile(filepath.Join("testdata", "rules", filepath.FromSlash(r.Slug)+".txt"))
 			assert.NilError(t, err)
-			accepts, refuses := 0, 0
+			accepts, refuses, byLog := 0, 0, 0
 			var podScript string
 			for _, f := range a.Files {
 				word, kubelet, _ := strings.Cut(f.Name, " ")
@@ -56,6 +58,9 @@ func TestRules(t *testing.T) {
 					assert.Equal(t, v.Rule, r.Slug, "%s\n%s", v.Text(), f.Data)
 					assert.Equal(t, v.Line, line, "%s\n%s", v.Text(), f.Data)
 					holdsByItself(t, k, pod, tr, v)
+					if log, _ := onlyLog(tr, line); reference.Check(k, pod, log).Rule == r.Slug {
+						byLog++
+					}
 				default:
 					t.Errorf("section %q is neither pod, accept nor refuse", f.Name)
 				}
@@ -66,6 +71,7 @@ func TestRules(t *testing.T) {
 				return
 			}
 			assert.Assert(t, refuses > 0, "no refuse section")
+			assert.Equal(t, byLog > 0, r.Log, "of %d refused traces %d are refused as a log alone", refuses, byLog)
 		})
 	}
 }

@@ -53,6 +53,11 @@ type Rule struct {
 	// Versions is the range of kubelets that the rule holds for; empty means
 	// all that are covered.
 	Versions string
+	// Log: the lines of the log alone can show that the rule is broken. Those that cannot
+	// need an update, an Event, or when somebody ended the Pod.
+	Log bool
+	// Bounds are the figures, beside those of the Pod, that the rule is judged by.
+	Bounds []Bound
 	// Gate is the feature gate without which a kubelet does not have the rule, and
 	// Without the one with which it does not; empty where there is none.
 	Gate, Without string

@@ -64,27 +64,27 @@ const (
 // (v1.37.2) unless it is a page of the documentation.
 var table = []Rule{
 	{
-		Slug: ListedOrder, Level: Must, Basis: Implementation,
+		Slug: ListedOrder, Level: Must, Basis: Implementation, Log: true,
 		Says:   "One sync starts the containers that are due, restarts included, one after another in the order in which the Pod lists them.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 	},
 	{
-		Slug: Instances, Level: Must, Basis: Implementation,
+		Slug: Instances, Level: Must, Basis: Implementation, Log: true,
 		Says:   "A container has one instance at a time: nothing of an instance is seen after it was shown as terminated or after the first line of the next one.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions)",
 	},
 	{
-		Slug: RestartSerial, Level: Must, Basis: Implementation,
+		Slug: RestartSerial, Level: Must, Basis: Implementation, Log: true,
 		Says:   "A container is restarted by a later sync, which begins only when the sync before it has ended, hooks included.",
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
 	},
 	{
-		Slug: Policy, Level: Must, Basis: Documented,
+		Slug: Policy, Level: Must, Basis: Documented, Log: true,
 		Says:   "A regular container that exited is started again only if the restartPolicy of the Pod says so.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy",
 	},
 	{
-		Slug: BlocksNext, Level: Must, Basis: Implementation,
+		Slug: BlocksNext, Level: Must, Basis: Implementation, Log: true,
 		Says:   "The next container is not started before the postStart hook of the one before it has ended.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (startContainer)",
 	},
@@ -94,7 +94,7 @@ var table = []Rule{
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
 	},
 	{
-		Slug: HookOnce, Level: Must, Basis: Implementation,
+		Slug: HookOnce, Level: Must, Basis: Implementation, Log: true,
 		Says:   "The kubelet runs the postStart hook at most once for each instance of a container.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (startContainer)",
 	},
@@ -104,12 +104,12 @@ var table = []Rule{
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-execution",
 	},
 	{
-		Slug: AfterSync, Level: Must, Basis: Implementation,
+		Slug: AfterSync, Level: Must, Basis: Implementation, Log: true,
 		Says:   "No probe of an instance runs before the sync that started it has ended, with every postStart hook of that sync.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe), pkg/kubelet/kubelet.go (SyncPod)",
 	},
 	{
-		Slug: StartupGates, Level: Must, Basis: Documented,
+		Slug: StartupGates, Level: Must, Basis: Documented, Log: true,
 		Says:   "Readiness and liveness probes of an instance wait until its startup probe has succeeded.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#types-of-probe",
 	},
@@ -119,12 +119,12 @@ var table = []Rule{
 		Source: "pkg/kubelet/prober/prober_manager.go (UpdatePodStatus)",
 	},
 	{
-		Slug: TermAfterSync, Level: Must, Basis: Implementation,
+		Slug: TermAfterSync, Level: Must, Basis: Implementation, Log: true,
 		Says:   "Termination begins only when the running sync has ended: a postStart hook ends first, and the containers after it are still started.",
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop), pkg/kubelet/kubelet.go (SyncPod)",
 	},
 	{
-		Slug: TermCause, Level: Must, Basis: Documented,
+		Slug: TermCause, Level: Must, Basis: Documented, Log: true,
 		Says:   "A container gets its preStop hook or TERM only because the Pod ends, a liveness or startup probe failed failureThreshold times in a row, or its postStart hook failed. If it asks for another stop signal, it gets that one instead of TERM.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 	},
@@ -134,7 +134,7 @@ var table = []Rule{
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
 	},
 	{
-		Slug: NoStart, Level: Must, Basis: Implementation,
+		Slug: NoStart, Level: Must, Basis: Implementation, Log: true,
 		Says:   "Once the termination of the Pod has begun, no container is started.",
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
 	},
@@ -198,6 +198,7 @@ var table = []Rule{
 		Says:     "When the kubelet restarts, a container that has run for more than 10 s stays started. In a Pod that is ready it also stays ready, until a readiness probe fails.",
 		Source:   "pkg/kubelet/prober/prober_manager.go (isContainerStarted, setReadyStateOnKubeletRestart)",
 		Versions: ">=1.35", Without: GateRestartForgets,
+		Bounds: []Bound{outlives},
 	},
 	{
 		Slug: EventPossible, Level: Must, Basis: Implementation,
@@ -205,33 +206,33 @@ var table = []Rule{
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (startContainer, killContainer)",
 	},
 	{
-		Slug: InitSerial, Level: Must, Basis: Documented,
+		Slug: InitSerial, Level: Must, Basis: Documented, Log: true,
 		Says:   "Init containers run one at a time, in the order in which the Pod lists them: the next one starts only after the one before it exited with 0.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
 	},
 	{
-		Slug: InitFirst, Level: Must, Basis: Documented,
+		Slug: InitFirst, Level: Must, Basis: Documented, Log: true,
 		Says:   "A regular container starts only after every init container has exited with 0.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
 	},
 	{
-		Slug: InitFailure, Level: Must, Basis: Documented,
+		Slug: InitFailure, Level: Must, Basis: Documented, Log: true,
 		Says:   "While an init container has not exited with 0, nothing after it starts.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
 	},
 	{
-		Slug: InitOnce, Level: Must, Basis: Implementation,
+		Slug: InitOnce, Level: Must, Basis: Implementation, Log: true,
 		Says:   "An init container that exited with 0 is not run again in the same sandbox.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
 	},
 	{
-		Slug: SidecarStarted, Level: Must, Basis: Documented,
+		Slug: SidecarStarted, Level: Must, Basis: Documented, Log: true,
 		Says:   "What is listed after a sidecar starts only after the sidecar runs, its postStart hook has ended and its startup probe, if any, has succeeded.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
 		Gate:   GateSidecars,
 	},
 	{
-		Slug: SidecarHook, Level: Must, Basis: Implementation,
+		Slug: SidecarHook, Level: Must, Basis: Implementation, Log: true,
 		Says:   "A sidecar whose postStart hook failed holds back everything after it until it is restarted and the hook succeeds.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
 		Gate:   GateSidecars,
@@ -249,12 +250,13 @@ var table = []Rule{
 		Gate:   GateSidecars,
 	},
 	{
-		Slug: Backoff, Level: Must, Basis: Documented,
+		Slug: Backoff, Level: Must, Basis: Documented, Log: true,
 		Says:   "After the first restart, each waits at least 10, 20, 40, … 300 s after the exit before it.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (doBackOff)",
+		Bounds: []Bound{backoffStart, backoffMax, backoffForget},
 	},
 	{
-		Slug: ExitRules, Level: Must, Basis: Documented,
+		Slug: ExitRules, Level: Must, Basis: Documented, Log: true,
 		Says:   "The first restart rule that matches the exit code decides whether a container is started again, then the policy of the container, then that of the Pod.",
 		Source: "pkg/api/v1/pod/util.go (ContainerShouldRestart)",
 		Gate:   GateRestartRules,
@@ -271,12 +273,12 @@ var table = []Rule{
 		Versions: "<1.38",
 	},
 	{
-		Slug: EphemeralOnce, Level: Must, Basis: Documented,
+		Slug: EphemeralOnce, Level: Must, Basis: Documented, Log: true,
 		Says:   "An ephemeral container is never started again.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/",
 	},
 	{
-		Slug: HooksSerial, Level: Must, Basis: Implementation,
+		Slug: HooksSerial, Level: Must, Basis: Implementation, Log: true,
 		Says:   "Within one Pod two postStart hooks never overlap.",
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
 	},
@@ -286,27 +288,31 @@ var table = []Rule{
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
 	},
 	{
-		Slug: ProbesStop, Level: Must, Basis: Implementation,
+		Slug: ProbesStop, Level: Must, Basis: Implementation, Log: true,
 		Says:   "Startup and liveness probes of regular containers, from 1.38 those of sidecars too, end when the termination of the Pod begins. A probe that is already running may finish.",
 		Source: "pkg/kubelet/prober/prober_manager.go (StopLivenessAndStartup)",
+		Bounds: []Bound{lastProbes, prompt},
 	},
 	{
 		Slug: SuccessThreshold, Level: Must, Basis: Documented,
 		Says:   "A container turns ready only after successThreshold successes of its readiness probe in a row, and unready only after failureThreshold failures.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
+		Bounds: []Bound{overtaken},
 	},
 	{
 		Slug: Grace, Level: Must, Basis: Documented,
 		Says:   "A container that does not stop is killed when the grace period has run out, or at most two seconds later.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer)",
+		Bounds: []Bound{minimumGrace, patience},
 	},
 	{
 		Slug: KillAfterTerm, Level: Must, Basis: Implementation,
 		Says:   "A container gets two seconds between TERM and KILL, however short the grace period is.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer)",
+		Bounds: []Bound{minimumGrace},
 	},
 	{
-		Slug: StartupStops, Level: Must, Basis: Implementation,
+		Slug: StartupStops, Level: Must, Basis: Implementation, Log: true,
 		Says:     "The startup probe of an instance is not run again once the kubelet has noted its success, as the first readiness or liveness probe shows.",
 		Source:   "pkg/kubelet/prober/worker.go (doProbe)",
 		Versions: ">=1.32",
@@ -321,17 +327,20 @@ var table = []Rule{
 		Slug: ReadinessGoesOn, Level: Must, Basis: Documented,
 		Says:   "While the Pod is terminated, the readiness probe of a container goes on until the container has stopped.",
 		Source: "pkg/kubelet/kubelet.go (SyncTerminatingPod)",
+		Bounds: []Bound{prompt},
 	},
 	{
 		Slug: ProbedAgain, Level: Must, Basis: Implementation,
 		Says:   "A restarted container is probed like the instance before it.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
+		Bounds: []Bound{prompt},
 	},
 	{
 		Slug: SidecarPrompt, Level: Must, Basis: Implementation,
 		Says:   "A sidecar gets TERM as soon as everything that it waits for has stopped. A container that does not run counts as stopped.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering)",
 		Gate:   GateSidecars,
+		Bounds: []Bound{patience},
 	},
 	{
 		Slug: SidecarReadiness, Level: May, Basis: Documented,

@@ -105,20 +105,7 @@ func clauseScript(t *testing.T, pod, kubelet, script string) aClauseScript {
 	k, err = k.WithGates(gates)
 	assert.NilError(t, err)
 	s := aClauseScript{kubelet: k, pod: parsePodScript(t, pod), text: script}
-	var lines strings.Builder
-	logAlone := false
-	for line := range strings.Lines(script) {
-		line = strings.TrimPrefix(line, "fault ")
-		if strings.TrimSpace(line) == "log alone" {
-			logAlone = true
-			continue
-		}
-		lines.WriteString(line)
-	}
-	s.trace, s.line = parseTraceScript(t, s.pod, kubelet, lines.String())
-	if logAlone {
-		s.trace, s.line = onlyLog(s.trace, s.line)
-	}
+	s.trace, s.line = parseSection(t, s.pod, kubelet, script)
 	return s
 }
 
@@ -173,19 +160,4 @@ func withoutComments(script string) string {
 		}
 	}
 	return left.String()
-}
-
-// onlyLog is the log of a trace alone, whose lines have the numbers that they have in the
-// log, and where the given line is in it; 0 if that is no line of the log.
-func onlyLog(tr *trace.Trace, line int) (*trace.Trace, int) {
-	log, at := &trace.Trace{Header: tr.Header, LogOnly: true}, 0
-	for _, e := range tr.Entries {
-		if e.Log != nil {
-			log.Entries = append(log.Entries, trace.Entry{Log: e.Log, Line: len(log.Entries) + 1})
-			if e.Line == line {
-				at = len(log.Entries)
-			}
-		}
-	}
-	return log, at
 }

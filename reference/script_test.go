@@ -234,6 +234,45 @@ func parseTraceScript(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.
 	return tr, mark
 }
 
+// parseSection is parseTraceScript for a whole section, which may have words of its own: what
+// the reason of the verdict is, and that the log alone is judged. What befell stands
+// behind the word "fault".
+func parseSection(t *testing.T, pod *corev1.Pod, kubelet, s string) (*trace.Trace, int) {
+	t.Helper()
+	var entries strings.Builder
+	logAlone := false
+	for line := range strings.Lines(s) {
+		line = strings.TrimPrefix(line, "fault ")
+		switch word, _, _ := strings.Cut(line, " "); {
+		case strings.TrimSpace(line) == "log alone":
+			logAlone = true
+		case word == "reason", strings.TrimSpace(line) == "cut anywhere":
+		default:
+			entries.WriteString(line)
+		}
+	}
+	tr, mark := parseTraceScript(t, pod, kubelet, entries.String())
+	if logAlone {
+		return onlyLog(tr, mark)
+	}
+	return tr, mark
+}
+
+// onlyLog is the log of a trace alone, whose lines have the numbers that they have in the
+// log, and where the given line is in it; 0 if that is no line of the log.
+func onlyLog(tr *trace.Trace, line int) (*trace.Trace, int) {
+	log, at := &trace.Trace{Header: tr.Header, LogOnly: true}, 0
+	for _, e := range tr.Entries {
+		if e.Log != nil {
+			log.Entries = append(log.Entries, trace.Entry{Log: e.Log, Line: len(log.Entries) + 1})
+			if e.Line == line {
+				at = len(log.Entries)
+			}
+		}
+	}
+	return log, at
+}
+
 // parseUpdate reads "Running container1=running,ready container2=waiting
 // Ready=False": the phase, the shown state of each container with its flags
 // (ready, notstarted, run1, code9, id5 for its container ID, at5 for a start or an end at second 5, ended5 for

@@ -88,6 +88,9 @@ var gates = map[string]struct{ since, on int }{
 	GateRestartForgets:   {35, 0},
 }
 
+// Gates are the names of the feature gates that affect order, sorted.
+func Gates() []string { return slices.Sorted(maps.Keys(gates)) }
+
 // Enabled reports whether a feature gate that affects order is on.
 func (k Kubelet) Enabled(gate string) bool {
 	if on, ok := k.set[gate]; ok {
@@ -114,7 +117,7 @@ func (k Kubelet) WithGates(list string) (Kubelet, error) {
 		}
 		g, ok := gates[name]
 		if !ok {
-			return k, fmt.Errorf("feature gate %q does not affect order; those that do: %s", name, strings.Join(slices.Sorted(maps.Keys(gates)), ", "))
+			return k, fmt.Errorf("feature gate %q does not affect order; those that do: %s", name, strings.Join(Gates(), ", "))
 		}
 		if !k.since(g.since) {
 			return k, fmt.Errorf("feature gate %s came with 1.%d, so kubelet %s does not have it", name, g.since, k)

@@ -129,3 +129,24 @@ func (o Order) Text() string {
 	}
 	return b.String()
 }
+
+// RulesText lists the rules that the order names, each with its sentence, and what suspends
+// it or a part of it.
+func (o Order) RulesText() string {
+	var used []rules.Rule
+	wide := 0
+	for _, e := range slices.Concat(o.Edges, o.Free) {
+		r, ok := rules.BySlug(e.Rule)
+		if ok && !slices.ContainsFunc(used, func(u rules.Rule) bool { return u.Slug == r.Slug }) {
+			used, wide = append(used, r), max(wide, len(r.Slug))
+		}
+	}
+	var b strings.Builder
+	for _, r := range used {
+		fmt.Fprintf(&b, "%-*s  %-4s  %s\n", wide, r.Slug, r.Level, r.Says)
+		if unless := r.UnlessText(); unless != "" {
+			fmt.Fprintf(&b, "%-*s  %-4s  unless %s\n", wide, "", "", unless)
+		}
+	}
+	return b.String()
+}

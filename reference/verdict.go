@@ -113,7 +113,11 @@ func (v Verdict) Text() string {
 	var b strings.Builder
 	b.WriteString(v.Outcome.String())
 	if r, ok := rules.BySlug(v.Rule); ok {
-		fmt.Fprintf(&b, ": %s (%s, %s)\n  %s\n  source   %s\n", r.Slug, r.Level, r.Basis, r.Says, r.Source)
+		fmt.Fprintf(&b, ": %s (%s, %s)\n  %s\n", r.Slug, r.Level, r.Basis, r.Says)
+		if unless := r.UnlessText(); unless != "" {
+			fmt.Fprintf(&b, "  unless   %s\n", unless)
+		}
+		fmt.Fprintf(&b, "  source   %s\n", r.Source)
 		if v.Issue != "" {
 			fmt.Fprintf(&b, "  issue    %s\n", v.Issue)
 		}

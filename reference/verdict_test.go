@@ -81,3 +81,12 @@ func TestVerdictJSON(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, string(b), `{"verdict":"broken","rule":"","issue":"","line":3,"log":"x","accepted":0,"allowed":[],"because":[],"unmodelled":[],"reason":""}`)
 }
+
+func TestTextSaysWhatSuspendsTheRule(t *testing.T) {
+	pod := parsePodScript(t, "container1 startup liveness\n")
+	k, err := reference.ParseKubelet("v1.37.2")
+	assert.NilError(t, err)
+	tr, _ := parseTraceScript(t, pod, "v1.37.2", "container1#0 / startup probe: end 0\ncontainer1#0 / liveness probe: end 0\ncontainer1#0 / startup probe: end 0\n")
+	text := reference.Check(k, pod, tr).Text()
+	assert.Assert(t, strings.Contains(text, "shows.\n  unless   the kubelet was restarted in between\n  source "), text)
+}

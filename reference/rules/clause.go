@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Clause is a part of a rule: one thing that is refused by it, or concluded from it, and
 // the faults that suspend just that. A rule without clauses, and what of a rule has none,
@@ -122,4 +125,26 @@ func (r Rule) Unless() []Suspension {
 		}
 	}
 	return all
+}
+
+// UnlessText says what suspends the rule, or a part of it, as the rest of a sentence that
+// begins with "unless". It names each fault once, and is empty where there is none.
+func (r Rule) UnlessText() string {
+	var words []string
+	var of []Suspension
+	for _, s := range r.Unless() {
+		k := slices.IndexFunc(of, func(o Suspension) bool { return o.Fault == s.Fault })
+		if k < 0 {
+			of, words = append(of, s), append(words, s.String())
+			continue
+		}
+		words[k] = s.Fault.String() // when it has to have befallen depends on the part
+	}
+	if n := len(words); n > 1 {
+		words[n-1] = "or " + words[n-1]
+	}
+	if len(words) == 2 {
+		return words[0] + " " + words[1]
+	}
+	return strings.Join(words, ", ")
 }

@@ -1,5 +1,6 @@
 // Command explain prints the order that a kubelet keeps for a Pod: what comes
-// before what, and by which rule.
+// before what, and by which rule. Then it lists these rules, each with the
+// faults that suspend it or a part of it.
 //
 //	explain -kubernetes v1.37.2 -pod pod.yaml
 //	explain -kubernetes v1.37.2 -pod pod.yaml -svg > order.svg
@@ -8,7 +9,7 @@
 // Exit status: 0 printed, 2 usage or a manifest that cannot be read, 4 a
 // manifest with fields that the model does not know.
 //
-// The test of this package keeps the allowed.txt of every case equal to what
-// the command prints; `make update` writes them again. Left out on purpose:
+// The test of this package keeps the allowed.txt of every case equal to the
+// order that the command prints; `make update` writes them again. Left out on purpose:
 // the order itself, which package reference knows. Start at run.
 package main

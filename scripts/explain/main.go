@@ -103,6 +103,9 @@ func explain(k reference.Kubelet, manifest []byte, svg, all bool) (string, int, 
 		return "", exitUnmodelled, err
 	}
 	text := order.Text()
+	if of := order.RulesText(); of != "" {
+		text += "\n" + of
+	}
 	if svg {
 		text = order.SVG()
 	}

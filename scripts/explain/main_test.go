@@ -18,6 +18,7 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/harness/nodeimage"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 )
 
 // updateCommand is what a failing test tells to run.
@@ -36,6 +37,8 @@ func TestAllowed(t *testing.T) {
 			assert.NilError(t, err)
 			got, _, err := explain(k, c.Manifest, false, false)
 			assert.NilError(t, err)
+			got, _, _ = strings.Cut(got, "\n\n") // the rules follow the order
+			got = strings.TrimRight(got, "\n") + "\n"
 			// A case whose order is empty would allow everything.
 			assert.Assert(t, strings.TrimSpace(got) != "")
 			got = "# Written by: " + updateCommand + "\n" + got
@@ -111,6 +114,17 @@ func TestText(t *testing.T) {
 			strings.Contains(line, "container1 / post start hook") && strings.Contains(line, "container2 / main")
 	}
 	assert.Assert(t, found, out)
+	// Each rule of the order follows once, with its sentence and what suspends it.
+	order, of, _ := strings.Cut(out, "\n\n")
+	rule, ok := rules.BySlug("hooks/poststart-blocks-next")
+	assert.Assert(t, ok)
+	assert.Equal(t, strings.Count(of, rule.Slug+"  MUST  "+rule.Says+"\n"), 1, of)
+	assert.Check(t, is.Contains(of, "unless "+rule.UnlessText()+"\n"))
+	for line := range strings.Lines(of) {
+		if slug := strings.Fields(line)[0]; slug != "unless" {
+			assert.Check(t, is.Contains(order, slug))
+		}
+	}
 }
 
 func TestSVG(t *testing.T) {

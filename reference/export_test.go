@@ -20,13 +20,12 @@ func CheckComplete(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
 	if err != nil {
 		return broken(t, err)
 	}
-	switch res := (judge.Judge{Kubelet: k, Pod: p, LogOnly: t.LogOnly, Complete: true}).Trace(obs); {
-	case res.Refusal != nil:
-		v := refused(k, res)
-		v.Outcome = Violation // a known issue is refused like any other
-		return v
-	case res.Accepted < len(obs):
-		return undecided(res.Accepted, res.Accepted+1)
+	// The explanation of a refusal costs more than the decision on a small trace.
+	switch n, rule := (judge.Judge{Kubelet: k, Pod: p, LogOnly: t.LogOnly, Complete: true}).Decide(obs); {
+	case rule != "":
+		return Verdict{Outcome: Violation, Rule: rule, Line: n + 1} // a known issue is refused like any other
+	case n < len(obs):
+		return undecided(n, n+1)
 	}
 	return Verdict{Outcome: Pass}
 }

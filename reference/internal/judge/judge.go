@@ -46,9 +46,19 @@ func (j Judge) Trace(obs []record.Observation) Result {
 	return Result{Accepted: n}
 }
 
+// Decide judges the observations of a trace as Trace does, and explains nothing: it returns how
+// many are accepted, and the rule that refuses the next one, empty if none does.
+func (j Judge) Decide(obs []record.Observation) (accepted int, rule string) {
+	_, n, d := j.readNumbered(obs, judging())
+	if d == nil {
+		return n, ""
+	}
+	return n, d.Rule
+}
+
 // Passes reports whether the observations of a trace are all accepted.
 func (j Judge) Passes(obs []record.Observation) bool {
-	_, n, _ := j.readNumbered(obs, judging())
+	n, _ := j.Decide(obs)
 	return n == len(obs)
 }
 

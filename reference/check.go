@@ -110,6 +110,9 @@ func refused(k Kubelet, res judge.Result) Verdict {
 	for _, w := range f.Because {
 		v.Because = append(v.Because, Because(w))
 	}
+	if d := f.Due; d != nil {
+		v.Overdue = &Overdue{After: d.After, What: d.Due, Since: d.Since, Within: d.Within, Patience: d.Patience}
+	}
 	if issue := rules.KnownIssue(k, f.Rule); issue != "" {
 		v.Outcome, v.Issue = Known, issue
 	}

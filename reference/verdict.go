@@ -56,6 +56,27 @@ type Because struct {
 	Rule string `json:"rule"`
 }
 
+// Overdue is something that the kubelet was obliged to do, and has not done in time.
+type Overdue struct {
+	// After is what obliges it, and What it has to do then.
+	After string `json:"after"`
+	What  string `json:"what"`
+	// Since is the number of the line since which it is due, counted from 1.
+	Since int `json:"since"`
+	// Within says by when it should have come. Patience: nobody promises that.
+	Within   string `json:"within"`
+	Patience bool   `json:"patience"`
+}
+
+// String is the obligation in a sentence without a full stop.
+func (d *Overdue) String() string {
+	s := fmt.Sprintf("%s (line %d), and after that %s: %s", d.After, d.Since, d.What, d.Within)
+	if d.Patience {
+		s += ", with patience for a busy node"
+	}
+	return s
+}
+
 // Verdict is the answer of the judge.
 type Verdict struct {
 	Outcome Outcome
@@ -75,6 +96,8 @@ type Verdict struct {
 	Allowed []string
 	// Because are the earlier observations that rule it out.
 	Because []Because
+	// Overdue is what should have come by then, where something has not; else nil.
+	Overdue *Overdue
 	// Unmodelled are the fields or acts that the model does not know.
 	Unmodelled []string
 	// Reason says in a sentence why the outcome is what it is.
@@ -92,11 +115,12 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 		Accepted   int       `json:"accepted"`
 		Allowed    []string  `json:"allowed"`
 		Because    []Because `json:"because"`
+		Due        *Overdue  `json:"due,omitempty"`
 		Unmodelled []string  `json:"unmodelled"`
 		Reason     string    `json:"reason"`
 	}{
 		v.Outcome.String(), v.Rule, v.Issue, v.Line, v.Log, v.Accepted,
-		orEmpty(v.Allowed), orEmpty(v.Because), orEmpty(v.Unmodelled), v.Reason,
+		orEmpty(v.Allowed), orEmpty(v.Because), v.Overdue, orEmpty(v.Unmodelled), v.Reason,
 	})
 }
 
@@ -126,6 +150,9 @@ func (v Verdict) Text() string {
 	}
 	if v.Reason != "" {
 		fmt.Fprintf(&b, "  reason   %s\n", v.Reason)
+	}
+	if v.Overdue != nil {
+		fmt.Fprintf(&b, "  due      %s\n", v.Overdue)
 	}
 	label := "seen"
 	for _, w := range v.Because {

@@ -102,6 +102,12 @@ func Clauses() []Clause {
 	return all
 }
 
+// Due is what the clause obliges the kubelet to do; ok is false for a clause that asks for nothing.
+func (c Clause) Due() (o Obligation, ok bool) {
+	o, ok = obligations[c]
+	return o, ok
+}
+
 // Name names the clause in a few words with hyphens, as the file of its scripts is called.
 func (c Clause) Name() string { return clauseTable[c].name }
 

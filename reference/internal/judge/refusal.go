@@ -23,6 +23,15 @@ type Refusal struct {
 	Allowed []string
 	// Because are the other observations that rule it out.
 	Because []Because
+	// Due is what should have come by then, where something has not; else nil.
+	Due *Due
+}
+
+// Due is an obligation of the kubelet that it has not met.
+type Due struct {
+	rules.Obligation
+	// Since is the number of the line since which it is due, counted from 1.
+	Since int
 }
 
 // Because is an observation that rules out the refused one.
@@ -34,6 +43,11 @@ type Because struct {
 
 func (r *reader) refuse(n int, o *record.Observation, d *model.Denial) *Refusal {
 	f := &Refusal{Rule: d.Rule, Line: o.Entry.Line, Log: o.Text(), Reason: d.Why, Allowed: r.allowed()}
+	if o, ok := d.Clause.Due(); ok && d.Since.Known() {
+		if at, err := r.src.Pick([]int{d.Since.Index()}); err == nil {
+			f.Due = &Due{o, at[0].Entry.Line}
+		}
+	}
 	var direct int
 	f.Because, direct = r.contradiction(n, o, d)
 	if f.Reason == "" && len(f.Because) == 0 {

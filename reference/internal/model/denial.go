@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
 )
 
 // Cause is the observation that forced a fact, with the rule that lets one conclude so. The
@@ -31,6 +32,18 @@ type Denial struct {
 	Because []Cause
 	// Why says in a sentence what is wrong; empty where the rule and the observations do.
 	Why string
+	// Since is, where something due has not come, the observation since which it was, and
+	// Clause the obligation. It is not known elsewhere.
+	Since  record.Place
+	Clause rules.Clause
+}
+
+// late is the denial of the first observation by which the kubelet should have done what a
+// clause obliges it to, since a cause. The sentence says what the kubelet did instead.
+func late(clause rules.Clause, since Cause, format string, args ...any) *Denial {
+	d := because(deny(clause.Rule(), since), format, args...)
+	d.Since, d.Clause = since.Obs, clause
+	return d
 }
 
 // deny is a denial by a rule. Causes that nothing has forced are left out.

@@ -48,10 +48,12 @@
 //	  terminate.go  the termination of the whole Pod
 //	  grace.go      the grace period
 //	  sandbox.go    a new sandbox, and the restart of all containers
+//	what must follow
+//	  due.go        when each obligation is asked
+//	  overdue.go    probes that should have run, a sidecar whose turn has come
 //	what must fit
 //	  status.go, phase.go, conditions.go
 //	                what one update shows must agree with itself and with the lines
-//	  overdue.go    what should have happened long ago
 //	what suspends a rule
 //	  faults.go     a restarted kubelet, a failed start, a gap in the trace
 //	what all of it stands on

@@ -234,7 +234,11 @@ type begunStop struct {
 }
 
 func (s *begunStop) denial(name, alive string, lasted time.Duration) *Denial {
-	return because(deny(rules.Grace, Cause{s.begun, rules.Grace}, s.reason), "container %s %s %s after its stop began, but its grace period is %s", name, alive, lasted, s.grace)
+	d := late(rules.GraceEnds, Cause{s.begun, rules.Grace}, "container %s %s %s after its stop began, but its grace period is %s", name, alive, lasted, s.grace)
+	if s.reason.known() {
+		d.Because = append(d.Because, s.reason)
+	}
+	return d
 }
 
 // stopOf is the stop of container i by observation n; nil where there is none, or where

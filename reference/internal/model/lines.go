@@ -105,7 +105,7 @@ func (r *Reading) effectOfLine(s State, i, n int) ([]State, *Denial) {
 	if c.ended.known() {
 		return nil, deny(c.ended.Rule, c.ended)
 	}
-	if d := firstOf(r.outlivesGrace(&s, i, n), firstOf(r.overdue(&s, i, n), r.startsWhileHookSleeps(i, c.run, n))); d != nil {
+	if d := firstOf(r.outlivesGrace(&s, i, n), r.startsWhileHookSleeps(i, c.run, n)); d != nil {
 		return nil, d
 	}
 	switch r.ob(n).Log.Actor {

@@ -5,6 +5,7 @@ package model
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -45,6 +46,8 @@ type Reading struct {
 	n   int
 	// asNext: a line without a number is of the instance after the one that it seems to be of.
 	asNext bool
+	// looked is when all duties were looked at for the last time.
+	looked time.Time
 }
 
 // ob returns observation n.
@@ -100,6 +103,9 @@ func (r *Reading) From(src record.Source) {
 // hidden steps than the observation forces. With a denial there are none: s does not admit
 // the observation. Without one, none means that nothing is forced, and s stays as it is.
 func (r *Reading) Step(s State, n int) ([]State, *Denial) {
+	if d := r.lookForLate(&s, n); d != nil {
+		return nil, d
+	}
 	o := r.ob(n)
 	switch e := o.Entry; {
 	case o.IsLog:
@@ -117,6 +123,7 @@ func (r *Reading) seenOf(s *State, i int) *seen { return r.h[i].at(s.c[i].run) }
 
 // Record takes an admitted observation into the history.
 func (r *Reading) Record(n int) {
+	r.haveLooked(n)
 	o := r.ob(n)
 	switch e := o.Entry; {
 	case o.IsLog:

@@ -1,4 +1,5 @@
-// What is overdue: what the kubelet does by itself, and should have done long before a line.
+// The duties of probes and of a sidecar's turn: what the kubelet does by itself, and should have
+// done long before an observation.
 // Rules: probes/readiness-until-stopped, probes/after-restart, sidecar/stops-in-turn.
 
 package model
@@ -13,19 +14,6 @@ import (
 	"github.com/podorder/podorder/reference/trace"
 )
 
-// overdue says what the kubelet should have done by itself long before line n of container
-// i was written. This is not asked of a kubelet that was stopped meanwhile, or where lines are
-// missing.
-func (r *Reading) overdue(s *State, i, n int) *Denial {
-	if r.ev.GraceNeverEnds {
-		return nil
-	}
-	if s.terminating.known() {
-		return r.readinessOverdue(s, i, n)
-	}
-	return r.probeOverdue(s, i, n)
-}
-
 // readinessOverdue says why the readiness probe of container i, which is being stopped, should
 // have been run again: it goes on while the Pod is terminated. It does not go on where an init
 // container has failed for good: then the Pod has its final phase before anything is stopped
@@ -33,17 +21,23 @@ func (r *Reading) overdue(s *State, i, n int) *Denial {
 // (pkg/kubelet/prober/worker.go, doProbe).
 func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	p, x := &r.p.Containers[i].Readiness, r.seenOf(s, i)
-	since := max(x.readinessLast, r.stopBegun(x))
-	if !p.Declared || x.readinessLast == 0 || x.mainEnd != 0 || r.stopBegun(x) == 0 || r.failedInit(s) >= 0 || r.excused(rules.ReadinessDuringStop, i, n, 0) {
+	if !p.Declared || !s.terminating.known() || x.readinessLast == 0 || x.mainEnd != 0 || !r.lives(s, i, n) {
 		return nil
 	}
-	wait := r.between(since, n)
+	begun := r.stopBegun(x)
+	since := max(x.readinessLast, begun)
+	if begun == 0 || r.failedInit(s) >= 0 || r.excused(rules.ReadinessDuringStop, i, n, 0) {
+		return nil
+	}
+	wait := r.passed(since, n)
 	if r.ev.MayDropEvents {
 		// The Event of a later probe may have been dropped.
 		wait = min(wait, r.ev.EventsWholeUntil.Sub(r.writtenAt(since)))
 	}
-	if wait > 3*time.Duration(p.Period)*time.Second+r.patient(prompt)+r.slack(n) {
-		return because(deny(rules.ReadinessGoesOn, Cause{x.readinessLast, rules.ReadinessGoesOn}, Cause{r.stopBegun(x), rules.ReadinessGoesOn}), "container %s is being stopped, and its readiness probe has not run for %s; its period is %d s", r.p.Containers[i].Name, wait, p.Period)
+	if wait > 3*time.Duration(p.Period)*time.Second+r.patient(prompt) {
+		d := late(rules.ReadinessDuringStop, Cause{x.readinessLast, rules.ReadinessGoesOn}, "container %s is being stopped, and its readiness probe has not run for %s; its period is %d s", r.p.Containers[i].Name, wait, p.Period)
+		d.Because = append(d.Because, Cause{begun, rules.ReadinessGoesOn})
+		return d
 	}
 	return nil
 }
@@ -68,7 +62,7 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 		return nil
 	}
 	if wait := r.between(since, n); wait > r.busyStopping(s, i, n)+r.patient(patience)+r.slack(n) {
-		return because(deny(rules.SidecarPrompt, Cause{since, rules.SidecarPrompt}), "sidecar %s got TERM %s after everything that it waits for had stopped", r.p.Containers[i].Name, wait)
+		return late(rules.SidecarsTurn, Cause{since, rules.SidecarPrompt}, "sidecar %s got TERM %s after everything that it waits for had stopped", r.p.Containers[i].Name, wait)
 	}
 	return nil
 }
@@ -157,7 +151,7 @@ func (r *Reading) stoppedBySync(s *State, j, n int) time.Duration {
 // probed like the instance before it.
 func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	spec, c, x := &r.p.Containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run == 0 || c.progress.isFirst() || x.probed.Known() || !x.first.Known() || c.kill != notKilled || r.excused(rules.ProbedAfterRestart, i, n, 0) {
+	if c.run <= 0 || s.terminating.known() || c.progress.isFirst() || x.probed.Known() || !x.first.Known() || c.kill != notKilled || !r.lives(s, i, n) || r.excused(rules.ProbedAfterRestart, i, n, 0) {
 		return nil
 	}
 	within := r.firstProbeWithin(i)
@@ -174,8 +168,8 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	for _, a := range r.ev.Ends {
 		until = min(until, a.Index())
 	}
-	if wait := r.between(since, until); wait > within+busy+spec.SleepStop+r.patient(prompt)+r.slack(n) {
-		return because(deny(rules.ProbedAgain, Cause{x.first, rules.ProbedAgain}), "container %s was started again %s before, and has not been probed since", spec.Name, wait)
+	if wait := r.passed(since, until); wait > within+busy+spec.SleepStop+r.patient(prompt) {
+		return late(rules.ProbedAfterRestart, Cause{x.first, rules.ProbedAgain}, "container %s was started again %s before, and has not been probed since", spec.Name, wait)
 	}
 	return nil
 }

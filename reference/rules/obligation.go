@@ -1,0 +1,22 @@
+package rules
+
+// Obligation is what a clause asks for: after one thing another follows, within a bound,
+// unless the suspensions of the clause say otherwise. What does not come is refused at the
+// first observation by which it should have.
+type Obligation struct {
+	// After is what obliges the kubelet, and Due what it has to do then; both are sentences
+	// without a full stop ("an instance was started", "its postStart hook runs").
+	After, Due string
+	// Within says by when: another thing that the kubelet does only afterwards, or a time.
+	Within string
+	// Patience: nobody promises the time. It is how long a busy node is waited for.
+	Patience bool
+}
+
+// obligations are the clauses that ask for something.
+var obligations = map[Clause]Obligation{
+	ProbedAfterRestart:  {"a container was started again", "one of its probes runs", "the initial delay and three periods", true},
+	ReadinessDuringStop: {"a container is being stopped with its Pod", "its readiness probe runs again", "three periods", true},
+	GraceEnds:           {"the stop of a container began", "the container has stopped", "the grace period and two seconds", true},
+	SidecarsTurn:        {"everything that a sidecar waits for has stopped", "the sidecar gets TERM", "15 s", true},
+}

@@ -37,19 +37,24 @@ func Pod(text []byte) (*corev1.Pod, error) {
 		return nil, fmt.Errorf("not a v1 Pod: %w", err)
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("%w; a v1 Pod has no such field there, so remove or correct it", unknown[0])
+		return nil, misplaced(unknown[0], "v1 Pod")
 	}
-	if len(pod.Spec.Containers) == 0 {
-		return nil, errors.New("field spec.containers: empty; a Pod has at least one container")
-	}
-	return pod, names(pod)
+	return pod, containers(pod, "spec")
 }
 
-// names checks that no two containers have the same name.
-func names(pod *corev1.Pod) error {
+// misplaced says what to do about a field that an object of a kind does not have, or has twice.
+func misplaced(err error, kind string) error {
+	if strings.HasPrefix(err.Error(), "duplicate field ") {
+		return fmt.Errorf("%w; leave one of them", err)
+	}
+	return fmt.Errorf("%w; a %s has no such field there, so remove or correct it", err, kind)
+}
+
+// names checks that no two containers have the same name; at is the path of the spec.
+func names(pod *corev1.Pod, at string) error {
 	seen := map[string]bool{}
 	check := func(list string, i int, name string) error {
-		field := fmt.Sprintf("spec.%s[%d].name", list, i)
+		field := fmt.Sprintf("%s.%s[%d].name", at, list, i)
 		switch {
 		case name == "":
 			return fmt.Errorf("field %s: empty; name the container", field)
@@ -79,7 +84,43 @@ func names(pod *corev1.Pod) error {
 
 // Documents returns the YAML documents of a text, as JSON. Those with nothing but comments do not count.
 func Documents(text []byte) ([][]byte, error) {
-	docs := yamldoc.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	docs, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]byte
+	for _, doc := range docs {
+		b, err := ToJSON(doc)
+		if err != nil {
+			return nil, err
+		}
+		if string(b) != "null" {
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+// split returns the YAML documents of a text. A line "..." ends one as "---" does, and what a "%" begins before a document is
+// not of it.
+func split(text []byte) ([][]byte, error) {
+	var plain bytes.Buffer
+	begins := true
+	for line := range bytes.Lines(text) {
+		trimmed := bytes.TrimSpace(line)
+		switch {
+		case bytes.Equal(bytes.TrimRight(line, " \t\r\n"), []byte("...")):
+			line, begins = []byte("---\n"), true
+		case bytes.HasPrefix(line, []byte("---")):
+			begins = true
+		case begins && bytes.HasPrefix(line, []byte("%")):
+			line = []byte("\n")
+		case len(trimmed) > 0 && trimmed[0] != '#':
+			begins = false
+		}
+		plain.Write(line)
+	}
+	docs := yamldoc.NewYAMLReader(bufio.NewReader(&plain))
 	var out [][]byte
 	for {
 		doc, err := docs.Read()
@@ -89,13 +130,7 @@ func Documents(text []byte) ([][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("not YAML: %w", err)
 		}
-		b, err := ToJSON(doc)
-		if err != nil {
-			return nil, err
-		}
-		if string(b) != "null" {
-			out = append(out, b)
-		}
+		out = append(out, doc)
 	}
 }
 

@@ -5,6 +5,10 @@
 //	explain -kubernetes v1.37.2 -pod pod.yaml
 //	explain -kubernetes v1.37.2 -pod pod.yaml -svg > order.svg
 //	explain -kubernetes v1.37.2 -pod pod.yaml -interleavings
+//	helm template web ./chart | explain -kubernetes v1.37.2 -pod - -object Deployment/web
+//
+// The file of -pod holds a Pod or an object with a Pod template, with or without other objects, as that of
+// judge does; -object is needed only where several hold one.
 //
 // Exit status: 0 printed, 2 usage or a manifest that cannot be read, 4 a
 // manifest with fields that the model does not know.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/manifest"
 )
 
 // The exit statuses of the command; 4 is the one that judge has for the same.
@@ -32,12 +33,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("explain", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // an unknown flag gets one line, not the whole usage
 	version := fs.String("kubernetes", "", "`version` of the kubelet")
-	manifest := fs.String("pod", "", "manifest of the Pod, a `file`; - is standard input")
+	file := fs.String("pod", "", "manifest of the Pod, or of a Deployment, Job or the like, a `file`; - is standard input")
+	object := fs.String("object", "", "the object that is meant where the manifest has several with a Pod, as `kind/name`")
 	gates := fs.String("feature-gates", "", "feature `gates` of the kubelet that differ from its defaults (SidecarContainers=true,...)")
 	svg := fs.Bool("svg", false, "print a picture instead of text")
 	all := fs.Bool("interleavings", false, "print every allowed interleaving of the first instances, for small Pods")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stderr, "explain prints the order that a kubelet keeps for a Pod.\n\nusage: explain -kubernetes version -pod file [-svg | -interleavings]\n\nflags:")
+		fmt.Fprintln(stderr, "explain prints the order that a kubelet keeps for a Pod.\n\nusage: explain -kubernetes version -pod file [-object kind/name] [-svg | -interleavings]\n\nflags:")
 		fs.SetOutput(stderr)
 		fs.PrintDefaults()
 		return exitPrinted
@@ -49,7 +51,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return fail(exitUsage, fmt.Errorf("unexpected argument %q; the manifest is named by -pod", fs.Arg(0)))
 	case *version == "":
 		return fail(exitUsage, errors.New("the order depends on the kubelet: give its version with -kubernetes"))
-	case *manifest == "":
+	case *file == "":
 		return fail(exitUsage, errors.New("nothing to explain: give the manifest of a Pod with -pod"))
 	}
 	kubelet, err := reference.ParseKubelet(*version)
@@ -66,17 +68,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return fail(exitUsage, errors.New("-svg and -interleavings both say what to print; give one of them"))
 	}
 	var data []byte
-	if *manifest == "-" {
+	if *file == "-" {
 		data, err = io.ReadAll(stdin)
 	} else {
-		data, err = os.ReadFile(*manifest)
+		data, err = os.ReadFile(*file)
 	}
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("reading the Pod: %w", err))
 	}
-	text, status, err := explain(kubelet, data, *svg, *all)
+	text, status, err := explain(kubelet, data, *object, *svg, *all)
 	if err != nil {
-		return fail(status, fmt.Errorf("%s: %w", *manifest, err))
+		return fail(status, fmt.Errorf("%s: %w", *file, err))
 	}
 	if _, err := io.WriteString(stdout, text); err != nil {
 		return fail(exitUsage, fmt.Errorf("writing the order: %w", err))
@@ -84,10 +86,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitPrinted
 }
 
-// explain returns what the command prints for a manifest, or the exit status
+// explain returns what the command prints for the manifest in text, or the exit status
 // that goes with the error.
-func explain(k reference.Kubelet, manifest []byte, svg, all bool) (string, int, error) {
-	pod, err := reference.ParsePod(manifest)
+func explain(k reference.Kubelet, text []byte, object string, svg, all bool) (string, int, error) {
+	pod, err := reference.ParsePodOf(text, object)
+	if errors.Is(err, manifest.ErrWhich) {
+		err = fmt.Errorf("%w, with -object", err)
+	}
 	if err != nil {
 		return "", exitUsage, err
 	}
@@ -102,14 +107,14 @@ func explain(k reference.Kubelet, manifest []byte, svg, all bool) (string, int, 
 	if err != nil {
 		return "", exitUnmodelled, err
 	}
-	text := order.Text()
+	out := order.Text()
 	if of := order.RulesText(); of != "" {
-		text += "\n" + of
+		out += "\n" + of
 	}
 	if svg {
-		text = order.SVG()
+		out = order.SVG()
 	}
-	return strings.TrimRight(text, "\n") + "\n", exitPrinted, nil
+	return strings.TrimRight(out, "\n") + "\n", exitPrinted, nil
 }
 
 // most is how many interleavings are printed; no person reads more.

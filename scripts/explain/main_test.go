@@ -35,7 +35,7 @@ func TestAllowed(t *testing.T) {
 			assert.NilError(t, err)
 			k, err := reference.ParseKubelet(version)
 			assert.NilError(t, err)
-			got, _, err := explain(k, c.Manifest, false, false)
+			got, _, err := explain(k, c.Manifest, "", false, false)
 			assert.NilError(t, err)
 			got, _, _ = strings.Cut(got, "\n\n") // the rules follow the order
 			got = strings.TrimRight(got, "\n") + "\n"
@@ -91,7 +91,7 @@ func call(t *testing.T, stdin string, args ...string) (status int, stdout, stder
 	return status, out.String(), errs.String()
 }
 
-func manifest(t *testing.T) string {
+func article(t *testing.T) string {
 	t.Helper()
 	cases, err := fixtures.All()
 	assert.NilError(t, err)
@@ -105,7 +105,7 @@ func manifest(t *testing.T) string {
 }
 
 func TestText(t *testing.T) {
-	status, out, errs := call(t, manifest(t), "-kubernetes", "v1.37.2", "-pod", "-")
+	status, out, errs := call(t, article(t), "-kubernetes", "v1.37.2", "-pod", "-")
 	assert.Equal(t, status, exitPrinted, errs)
 	// The edge that the experiment is about, and its rule.
 	found := false
@@ -128,7 +128,7 @@ func TestText(t *testing.T) {
 }
 
 func TestSVG(t *testing.T) {
-	status, out, errs := call(t, manifest(t), "-kubernetes", "v1.37.2", "-pod", "-", "-svg")
+	status, out, errs := call(t, article(t), "-kubernetes", "v1.37.2", "-pod", "-", "-svg")
 	assert.Equal(t, status, exitPrinted, errs)
 	d := xml.NewDecoder(strings.NewReader(out))
 	root := ""
@@ -149,8 +149,8 @@ func TestSVG(t *testing.T) {
 func TestErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pod.yaml")
 	missing := filepath.Join(t.TempDir(), "nothing")
-	assert.NilError(t, os.WriteFile(path, []byte(manifest(t)), 0o644))
-	foreign := strings.Replace(manifest(t), "spec:\n", "spec:\n  evictionResponders: [{name: acme.io/foo}]\n", 1)
+	assert.NilError(t, os.WriteFile(path, []byte(article(t)), 0o644))
+	foreign := strings.Replace(article(t), "spec:\n", "spec:\n  evictionResponders: [{name: acme.io/foo}]\n", 1)
 	tests := []struct {
 		name   string
 		stdin  string
@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 		{"an argument", "", []string{"-kubernetes", "v1.37.2", path}, exitUsage, "-pod"},
 		{"a version that is none", "", []string{"-kubernetes", "1.37", "-pod", path}, exitUsage, "-kubernetes"},
 		{"a missing manifest", "", []string{"-kubernetes", "v1.37.2", "-pod", missing}, exitUsage, missing},
-		{"a manifest that is none", "hello", []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUsage, "-: not an object; write exactly one Pod"},
+		{"a manifest that is none", "hello", []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUsage, "-: not an object; write a v1 Pod"},
 		{"an unmodelled field", foreign, []string{"-kubernetes", "v1.37.2", "-pod", "-"}, exitUnmodelled, "evictionResponders"},
 	}
 	for _, tt := range tests {
@@ -185,7 +185,7 @@ func TestUncovered(t *testing.T) {
 		"v1.40.0": "explain: warning: the model covers kubelets from v1.28.0 to v1.38.0-beta.0, and v1.40.0 is judged as v1.38.0-beta.0\n",
 		"v1.37.2": "",
 	} {
-		status, out, errs := call(t, manifest(t), "-kubernetes", version, "-pod", "-")
+		status, out, errs := call(t, article(t), "-kubernetes", version, "-pod", "-")
 		assert.Equal(t, status, exitPrinted)
 		assert.Check(t, is.Contains(out, "container2"))
 		assert.Equal(t, errs, want)
@@ -205,7 +205,7 @@ func TestInterleavings(t *testing.T) {
 			continue
 		}
 		pods++
-		got, status, err := explain(k, c.Manifest, false, true)
+		got, status, err := explain(k, c.Manifest, "", false, true)
 		assert.NilError(t, err)
 		assert.Equal(t, status, exitPrinted)
 		golden.Assert(t, got, filepath.Base(c.ID)+".interleavings")

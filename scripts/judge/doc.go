@@ -14,6 +14,12 @@
 // With a log alone nothing is known about deletion, so it may have happened at
 // any time.
 //
+// The file of -pod holds a Pod, or an object with a Pod template: a Deployment, StatefulSet, DaemonSet,
+// ReplicaSet, Job, CronJob, ReplicationController or PodTemplate. Other objects may stand beside it, as in what
+// helm template or kubectl get prints. Where several hold a Pod, -object says which one is meant.
+//
+//	judge -kubernetes v1.37.2 -pod shop.yaml -object Deployment/web -log message
+//
 // -feature-gates sets gates that differ from the defaults of the version.
 //
 // The verdict goes to standard output, as text or with -json as one JSON

@@ -18,6 +18,7 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/admission"
+	"github.com/podorder/podorder/reference/manifest"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -37,8 +38,8 @@ func main() {
 
 // options is the command line.
 type options struct {
-	kubernetes, gates, pod, log, trace, caseID string
-	json, strict                               bool
+	kubernetes, gates, pod, object, log, trace, caseID string
+	json, strict                                       bool
 }
 
 // input is what the command line names, read.
@@ -130,7 +131,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.SetOutput(io.Discard) // an unknown flag gets one line, not the whole usage
 	fs.StringVar(&o.kubernetes, "kubernetes", "", "`version` of the kubelet that ran the Pod; a trace names its own")
 	fs.StringVar(&o.gates, "feature-gates", "", "feature `gates` of the kubelet that differ from its defaults (SidecarContainers=true,...)")
-	fs.StringVar(&o.pod, "pod", "", "manifest of the Pod, a `file`; a trace that holds the Pod is judged by that one")
+	fs.StringVar(&o.pod, "pod", "", "manifest of the Pod, or of a Deployment, Job or the like, a `file`; a trace that holds the Pod is judged by that one")
+	fs.StringVar(&o.object, "object", "", "the object of -pod that is meant where the file has several with a Pod, as `kind/name`")
 	fs.StringVar(&o.log, "log", "", "shared log to judge, a `file`; - is standard input")
 	fs.StringVar(&o.trace, "trace", "", "trace to judge, a `file`; - is standard input")
 	fs.StringVar(&o.caseID, "case", "", "take the witnesses from the bundled `case` (hooks/poststart-blocks), and the Pod where a trace holds none")
@@ -138,7 +140,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.BoolVar(&o.strict, "strict", false, "let a known issue count as a violation")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(stderr, "judge judges a saved log or trace without a cluster.\n\nusage: judge -kubernetes version -pod file -log file\n       judge -trace file\n\nflags:")
+			fmt.Fprintln(stderr, "judge judges a saved log or trace without a cluster.\n\nusage: judge -kubernetes version -pod file [-object kind/name] -log file\n       judge -trace file\n\nflags:")
 			fs.SetOutput(stderr)
 			fs.PrintDefaults()
 			return o, err
@@ -154,6 +156,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-log and -trace both name something to judge; give one of them")
 	case o.pod != "" && o.caseID != "":
 		return o, errors.New("-pod and -case both name a Pod; give one of them")
+	case o.object != "" && o.pod == "":
+		return o, errors.New("-object chooses among the objects of a manifest: give that with -pod")
 	case o.log != "" && o.kubernetes == "":
 		return o, errors.New("a log does not say which kubelet wrote it: give its version with -kubernetes")
 	case o.log != "" && o.pod == "" && o.caseID == "":
@@ -176,11 +180,15 @@ func read(o options, stdin io.Reader) (input, error) {
 		}
 	}
 	if o.pod != "" {
-		manifest, err := os.ReadFile(o.pod)
+		text, err := os.ReadFile(o.pod)
 		if err != nil {
 			return in, fmt.Errorf("reading the Pod: %w", err)
 		}
-		if in.pod, err = reference.ParsePod(manifest); err != nil {
+		in.pod, err = reference.ParsePodOf(text, o.object)
+		if errors.Is(err, manifest.ErrWhich) {
+			err = fmt.Errorf("%w, with -object", err)
+		}
+		if err != nil {
 			return in, fmt.Errorf("%s: %w", o.pod, err)
 		}
 	}

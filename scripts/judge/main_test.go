@@ -303,10 +303,49 @@ func TestStatus(t *testing.T) {
 
 // TestUsage gives the command input that cannot be judged: one line that says
 // what is wrong, and what to do.
+// The Pod of a Deployment is judged as one that is written by itself.
+func TestTemplate(t *testing.T) {
+	chart := write(t, "chart.yaml", `apiVersion: v1
+kind: Service
+metadata: {name: web}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      initContainers: [{name: migrate, image: web}]
+      containers: [{name: web, image: web}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: test}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: web, image: web}]}}}
+`)
+	first := log("migrate / main: begin", "web / main: begin", "migrate / main: end 0")
+	judge := func(object, log string) (int, string) {
+		status, out, errs := call(t, "", "-kubernetes", "v1.37.2", "-pod", chart, "-object", object, "-log", write(t, "message", log))
+		assert.Equal(t, errs, "")
+		return status, out
+	}
+	status, out := judge("Deployment/web", first)
+	assert.Equal(t, status, exitViolation)
+	assert.Check(t, is.Contains(out, "init/before-regular"))
+	again := log("web#0 / main: begin", "web#0 / main: end 1", "web#1 / main: begin")
+	status, out = judge("job/test", again)
+	assert.Equal(t, status, exitViolation)
+	assert.Check(t, is.Contains(out, "restart/policy"))
+	status, _ = judge("job/test", log("web / main: begin", "web / main: end 1"))
+	assert.Equal(t, status, exitPass)
+}
+
 func TestUsage(t *testing.T) {
 	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
 	message := write(t, "message", log(ordered...))
-	list := write(t, "list.yaml", "apiVersion: v1\nkind: PodList\nitems: []\n")
+	service := "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
+	none := write(t, "service.yaml", service)
+	several := write(t, "several.yaml", service+"---\n"+string(caseByID(t, startup).Manifest)+"---\n"+string(caseByID(t, startup).Manifest))
 	typo := write(t, "typo.yaml", strings.Replace(string(caseByID(t, startup).Manifest), "containers:", "container:", 1))
 	missing := filepath.Join(t.TempDir(), "nothing")
 	tests := []struct {
@@ -326,7 +365,10 @@ func TestUsage(t *testing.T) {
 		{"a missing log", []string{"-kubernetes", "v1.37.2", "-pod", pod, "-log", missing}, []string{missing, "no such file"}},
 		{"a missing trace", []string{"-trace", missing}, []string{missing, "no such file"}},
 		{"a folder", []string{"-trace", t.TempDir()}, []string{"is a folder"}},
-		{"a manifest that is no Pod", []string{"-kubernetes", "v1.37.2", "-pod", list, "-log", message}, []string{list, "PodList"}},
+		{"a manifest that is no Pod", []string{"-kubernetes", "v1.37.2", "-pod", none, "-log", message}, []string{none, "there is only Service/web"}},
+		{"a manifest with several Pods", []string{"-kubernetes", "v1.37.2", "-pod", several, "-log", message}, []string{several, "-object"}},
+		{"an object that is not there", []string{"-kubernetes", "v1.37.2", "-pod", none, "-object", "Pod/web", "-log", message}, []string{none, "Pod/web"}},
+		{"an object without a manifest", []string{"-kubernetes", "v1.37.2", "-case", startup, "-object", "Pod/web", "-log", message}, []string{"-pod"}},
 		{"a manifest with a typing error", []string{"-kubernetes", "v1.37.2", "-pod", typo, "-log", message}, []string{typo, `"spec.container"`}},
 		{"an unknown case", []string{"-kubernetes", "v1.37.2", "-case", "hooks/none", "-log", message}, []string{"hooks/none", startup}},
 		{"a header without a version", []string{"-trace", save(t, trace.Header{Case: startup}, lines(ordered...)...)}, []string{"-kubernetes"}},

@@ -23,7 +23,7 @@ import (
 // Never", "hostNetwork", "hostPID", "oneProcessNamespace", "gate Gate" (a readiness gate) and "grace 30". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s, "preStop=kills" one that signals its process,
-// "startup=http" is a startup probe over the network,
+// "startup=http" and "liveness=http" are probes over the network,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3" and "grace=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
 // "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
@@ -121,6 +121,9 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 			c.ReadinessProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
 		case "liveness":
 			c.LivenessProbe = &corev1.Probe{ProbeHandler: exec, FailureThreshold: 1}
+			if value == "http" {
+				c.LivenessProbe.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}
+			}
 		case "delay":
 			c.ReadinessProbe.InitialDelaySeconds = number(value)
 		case "successes":

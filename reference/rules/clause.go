@@ -25,6 +25,7 @@ const (
 	ProbedAfterRestart
 	ReadinessDuringStop
 	FailuresBeforeKill
+	AnsweredGoesOn
 	RunningPreStop
 	PreStopBeforeTERM
 	SleepingPreStop
@@ -70,6 +71,7 @@ var clauseTable = [clauses]struct {
 	ProbedAfterRestart:      {"probed-after-restart", ProbedAgain, "the first probe comes within its delay and three periods", slices.Concat(ever(LogGap, KubeletRestart, EndedByOthers, StoodStill), before(SilentFailure))},
 	ReadinessDuringStop:     {"readiness-during-stop", ReadinessGoesOn, "the next readiness probe comes within three periods", ever(LogGap, KubeletRestart, ForcedDeletion, SilentFailure, StoodStill)},
 	FailuresBeforeKill:      {"failures-before-kill", TermCause, "a container is stopped for a probe after failureThreshold failures in a row", slices.Concat(ever(LogGap, EventGap, Redefined), before(SilentFailure, LostEvents))},
+	AnsweredGoesOn:          {"answered-goes-on", TermCause, "a container is not stopped for a probe over the network that it has just answered", ever(Redefined, StoodStill)},
 	RunningPreStop:          {"running-prestop", PreStopFirst, "no TERM comes while the preStop hook runs", ever(LogGap)},
 	PreStopBeforeTERM:       {"prestop-before-term", PreStopFirst, "no line of the preStop hook comes after TERM", since(KubeletRestart)},
 	SleepingPreStop:         {"sleeping-prestop", PreStopFirst, "a preStop hook that sleeps takes its full time", before(KubeletRestart)},

@@ -86,6 +86,17 @@ type seen struct {
 	// failures are the most failures in a row that the worker of each probe may have counted
 	// when this instance failed one.
 	failures [3]int32
+	// answered are the latest successes of the liveness and of the startup probe, each with the
+	// line of that probe before it.
+	answered [2]struct{ at, before record.Place }
+}
+
+// answer is the place of a probe in answered.
+func answer(a trace.Actor) int {
+	if a == trace.StartupProbe {
+		return 1
+	}
+	return 0
 }
 
 // probe is the latest line of a probe.
@@ -212,6 +223,10 @@ func (h *history) recordProbe(spec *podspec.Container, x *seen, l *trace.Line, a
 		setFirst(&x.failing, at)
 	}
 	h.countFailures(spec, x, l.Actor, failed, succeeded, otherStops)
+	if l.Actor != trace.ReadinessProbe && !failed && !old {
+		y := &x.answered[answer(l.Actor)]
+		y.at, y.before = at, x.probe(l.Actor)
+	}
 	switch l.Actor {
 	case trace.StartupProbe:
 		x.startupLast = at

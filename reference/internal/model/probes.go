@@ -192,21 +192,49 @@ func (r *Reading) youngAtRestart(x *seen, n int) bool {
 
 // tooFewFailures says why no probe of container i can have it stopped by observation n: each
 // probe that could writes its failures to the log, and has not failed failureThreshold times in
-// a row. A log alone does not tell which probes ran out of time.
+// a row, or it goes over the network and was answered too short a time before. A log alone does
+// not tell which probes ran out of time.
 func (r *Reading) tooFewFailures(i int, x *seen, n int) *Denial {
-	if r.excused(rules.FailuresBeforeKill, i, n, 0) {
-		return nil
-	}
-	spec := &r.p.Containers[i]
-	most := int32(0)
+	spec, counted := &r.p.Containers[i], !r.excused(rules.FailuresBeforeKill, i, n, 0)
+	most, answered := int32(0), record.Place(0)
 	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
 		p, row := spec.Probe(a), x.failures[record.RowOf(a)]
-		if p.Declared && (p.Network || !r.ev.Writes(i, a) || row >= p.Failures) {
+		switch {
+		case !p.Declared:
+		case p.Network:
+			at := r.answeredLately(i, a, x, n)
+			if at == 0 || r.excused(rules.AnsweredGoesOn, i, n, at) {
+				return nil
+			}
+			answered = max(answered, at)
+		case !counted || !r.ev.Writes(i, a) || row >= p.Failures:
 			return nil
 		}
 		most = max(most, row)
 	}
+	switch {
+	case answered != 0:
+		return because(deny(rules.TermCause, Cause{answered, rules.TermCause}), "container %s was stopped for a probe that it had answered too short a time before: that cannot have failed as often as its failureThreshold says", spec.Name)
+	case !counted:
+		return nil
+	}
 	return because(deny(rules.TermCause, Cause{x.failing, rules.TermCause}), "container %s was stopped after a probe had failed %d times in a row, which is less than its failureThreshold", spec.Name, most)
+}
+
+// answeredLately is the latest success of a probe of container i over the network, if it has had too
+// little time since to fail failureThreshold times in a row, as it does at most once in a period. The
+// first of these may follow a success at once that took a period. That the answer came in time
+// is certain only if the line before it was written well within the time-out: the probe began after
+// that line. 0 if there is none.
+func (r *Reading) answeredLately(i int, a trace.Actor, x *seen, n int) record.Place {
+	p, y := r.p.Containers[i].Probe(a), x.answered[answer(a)]
+	if y.at == 0 || y.before == 0 || !r.ob(n).IsLog || r.between(y.before, y.at.Index()) > time.Duration(p.Timeout)*time.Second/2 {
+		return 0
+	}
+	if since := r.between(y.at, n) + r.slack(n); since >= time.Duration(p.Failures-2)*time.Duration(p.Period)*time.Second {
+		return 0
+	}
+	return y.at
 }
 
 // diedWhileProbed reports whether a liveness or startup probe of container j may have failed once

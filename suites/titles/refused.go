@@ -86,6 +86,9 @@ func witnesses(text string) ([]string, error) {
 	return all, nil
 }
 
+// stampLayout is RFC 3339 with always nine decimals: an even second must not be taken for a stamp of whole seconds.
+const stampLayout = "2006-01-02T15:04:05.000000000Z"
+
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // refusedMark is after the line that is refused.
@@ -186,7 +189,7 @@ func (s *script) entry(line string) (trace.Entry, error) {
 		e.Type, e.Pod, err = s.update(strings.Fields(rest))
 		return e, err
 	default:
-		log := s.now.Format(time.RFC3339Nano) + ": " + line
+		log := s.now.Format(stampLayout) + ": " + line
 		e.Log = &log
 	}
 	return e, nil

@@ -201,6 +201,8 @@ func (r *Reading) tooFewFailures(i int, x *seen, n int) *Denial {
 		p, row := spec.Probe(a), x.failures[record.RowOf(a)]
 		switch {
 		case !p.Declared:
+		case a == trace.StartupProbe && p.Network && x.passed.Known() && !r.excused(rules.NoStartupProbeAgain, i, n, x.passed):
+			// It is not run any more.
 		case p.Network:
 			at := r.answeredLately(i, a, x, n)
 			if at == 0 || r.excused(rules.AnsweredGoesOn, i, n, at) {

@@ -112,13 +112,19 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	if err != nil {
 		return nil, err
 	}
+	if c.Kubelet != nil && !cl.Access() {
+		return nil, ErrNoNodeAccess
+	}
 	if needs(c.Steps, fixtures.Node) {
 		if nodes = slices.DeleteFunc(nodes, func(n nodeNow) bool { return n.controlPlane }); len(nodes) == 0 {
 			return nil, errControlPlane
 		}
 		nodes = nodes[:1]
 	}
-	if o.Node != "" || needs(c.Steps, fixtures.Node) {
+	if c.Kubelet != nil {
+		nodes = nodes[:1]
+	}
+	if o.Node != "" || needs(c.Steps, fixtures.Node) || c.Kubelet != nil {
 		if pod.Spec.NodeSelector == nil {
 			pod.Spec.NodeSelector = map[string]string{}
 		}
@@ -128,7 +134,7 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	for _, n := range nodes {
 		names = append(names, n.name)
 	}
-	alone := disturbs(c.Steps)
+	alone := disturbs(c)
 	if alone {
 		o.Progress("waiting until no other case runs there, because this one disturbs the node")
 	}
@@ -146,8 +152,13 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
+	restore, err := r.configure(ctx)
+	if err != nil {
+		r.dropNamespace(ctx)
+		return r.Recording, err
+	}
 	err = r.record(ctx)
-	return r.Recording, err
+	return r.Recording, errors.Join(err, restore())
 }
 
 // namespaceName makes a name of at most 63 characters that tells the case.
@@ -349,7 +360,7 @@ func (r *runner) header(node string) (trace.Header, bool) {
 		}
 		n, same = r.all[i], true
 	}
-	return trace.Header{Case: r.c.ID, Kubernetes: r.cl.Version, Kubelet: n.kubelet, Runtime: n.runtime}, same
+	return trace.Header{Case: r.c.ID, Kubernetes: r.cl.Version, Kubelet: n.kubelet, Runtime: n.runtime, Settings: r.c.Kubelet}, same
 }
 
 func (r *runner) localClock(node string) bool {

@@ -59,8 +59,10 @@ func checkAct(a trace.Act, access bool) error {
 	return nil
 }
 
-// disturbs reports whether steps change the node under the Pods of other cases.
-func disturbs(steps []fixtures.Step) bool { return needs(steps, fixtures.Kubelet, fixtures.Node) }
+// disturbs reports whether a case changes the node under the Pods of other cases.
+func disturbs(c fixtures.Case) bool {
+	return c.Kubelet != nil || needs(c.Steps, fixtures.Kubelet, fixtures.Node)
+}
 
 // needs reports whether a step is an act on one of these on the node.
 func needs(steps []fixtures.Step, targets ...string) bool {
@@ -284,7 +286,7 @@ func stopSandbox(ctx context.Context, command func(ctx context.Context, name str
 
 // nodeBack waits until the node takes Pods again, for the cases that come next.
 func (r *runner) nodeBack(ctx context.Context) error {
-	if !disturbs(r.c.Steps) || r.Node == "" {
+	if !disturbs(r.c) || r.Node == "" {
 		return nil
 	}
 	return cluster.WaitNode(ctx, r.cl.Client, r.Node, nodePatience)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -16,6 +17,8 @@ type Kubelet struct {
 	v trace.Release
 	// set are the gates that differ from the default of the version.
 	set map[string]bool
+	// most is the longest back-off that it is configured with; 0 for that of the version.
+	most time.Duration
 }
 
 // The span of releases that the model was written for and measured on.
@@ -129,6 +132,41 @@ func (k Kubelet) WithGates(list string) (Kubelet, error) {
 	}
 	return k, nil
 }
+
+// Configured returns the kubelet with settings that differ from its defaults. Feature gates that
+// do not affect order are left out.
+func (k Kubelet) Configured(s *trace.Settings) (Kubelet, error) {
+	if s == nil {
+		return k, nil
+	}
+	var list []string
+	for _, gate := range slices.Sorted(maps.Keys(s.FeatureGates)) {
+		if _, affects := gates[gate]; affects {
+			list = append(list, gate+"="+strconv.FormatBool(s.FeatureGates[gate]))
+		}
+	}
+	k, err := k.WithGates(strings.Join(list, ","))
+	if err != nil || s.CrashLoopBackOff == nil {
+		return k, err
+	}
+	k.most = s.CrashLoopBackOff.MaxContainerRestartPeriod.Duration
+	if k.most < time.Second || k.most > 5*time.Minute {
+		return k, fmt.Errorf("maxContainerRestartPeriod %v is not from 1s to 5m", k.most)
+	}
+	if !k.since(limitedBackoff) {
+		return k, fmt.Errorf("maxContainerRestartPeriod needs 1.%d, so kubelet %s does not have it", limitedBackoff, k)
+	}
+	return k, nil
+}
+
+// limitedBackoff is the minor release from which maxContainerRestartPeriod can be set without a
+// feature gate (pkg/features/kube_features.go, KubeletCrashLoopBackOffMax).
+const limitedBackoff = 35
+
+// LongestBackoff is the longest back-off that the kubelet is configured with; 0 for that of its
+// version. The first one is no longer than that
+// (pkg/kubelet/kubelet.go, newCrashLoopBackOff).
+func (k Kubelet) LongestBackoff() time.Duration { return k.most }
 
 // SandboxConditionEarly: from 1.36 a callback publishes the condition as soon
 // as the sandbox exists (pkg/kubelet/kubelet.go, OnPodSandboxReady).

@@ -25,6 +25,19 @@ type Header struct {
 	Kubernetes string `json:"kubernetes,omitempty"`
 	Kubelet    string `json:"kubelet"`
 	Runtime    string `json:"runtime,omitempty"`
+	// Settings are those of the kubelet that differ from its defaults.
+	Settings *Settings `json:"settings,omitempty"`
+}
+
+// Settings are fields of a KubeletConfiguration, with its names.
+type Settings struct {
+	FeatureGates     map[string]bool   `json:"featureGates,omitempty"`
+	CrashLoopBackOff *CrashLoopBackOff `json:"crashLoopBackOff,omitempty"`
+}
+
+// CrashLoopBackOff is the longest that a kubelet waits before it starts a container again.
+type CrashLoopBackOff struct {
+	MaxContainerRestartPeriod metav1.Duration `json:"maxContainerRestartPeriod"`
 }
 
 // Entry is one line of a trace after its header. Exactly one of Log, Pod,

@@ -35,6 +35,8 @@ func TestAllowed(t *testing.T) {
 			assert.NilError(t, err)
 			k, err := reference.ParseKubelet(version)
 			assert.NilError(t, err)
+			k, err = k.Configured(c.Kubelet)
+			assert.NilError(t, err)
 			got, _, err := explain(k, c.Manifest, "", false, false)
 			assert.NilError(t, err)
 			got, _, _ = strings.Cut(got, "\n\n") // the rules follow the order

@@ -266,6 +266,9 @@ func (in *input) fromTrace(o options) error {
 			return fmt.Errorf("-feature-gates: %w", err)
 		}
 	}
+	if in.kubelet, err = in.kubelet.Configured(h.Settings); err != nil {
+		return fmt.Errorf("%s: the header's settings: %w", o.trace, err)
+	}
 	// The Pod that was admitted is the one to judge by. The manifest or the case may have
 	// another; the case has what no trace holds.
 	admitted := in.trace.Admitted()

@@ -55,6 +55,9 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 	if kubelet, err = kubelet.WithGates(gates); err != nil {
 		return broken(fmt.Errorf("-feature-gates: %w", err))
 	}
+	if kubelet, err = kubelet.Configured(tr.Header.Settings); err != nil {
+		return broken(fmt.Errorf("settings in the header of the trace: %w", err))
+	}
 	admitted := tr.Admitted()
 	if admitted != nil {
 		j.changes = admission.Compare(manifest, admitted)

@@ -316,12 +316,14 @@ func workers(ctx context.Context, kubelets []string, files map[string]string, im
 	return out, nil
 }
 
-// gang returns what of the control plane the cases of package fixtures need that
-// is off by default in a version: the scheduling of groups of Pods.
-func gang(version string) (gates map[string]bool, apis map[string]string) {
+// extras returns what of the control plane the cases of package fixtures need that
+// is off by default in a version: the scheduling of groups of Pods, and fields of a Pod that some
+// cases have their kubelet configured for.
+func extras(version string) (gates map[string]bool, apis map[string]string) {
 	v, err := trace.ParseRelease(version)
 	if err != nil || v.Major != 1 || v.Minor != 37 {
 		return nil, nil
 	}
-	return map[string]bool{"GenericWorkload": true}, map[string]string{"scheduling.k8s.io/v1beta1": "true"}
+	gates = map[string]bool{"GenericWorkload": true, "ContainerStopSignals": true, "GRPCContainerProbeTLS": true, "H2CContainerProbe": true}
+	return gates, map[string]string{"scheduling.k8s.io/v1beta1": "true"}
 }

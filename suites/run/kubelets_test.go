@@ -285,12 +285,12 @@ func TestOfRelease(t *testing.T) {
 	assert.DeepEqual(t, s.kubeletLabels("v1.33.5@patched"), []string{"v1.33.5@patched", "v1.33.5"})
 }
 
-func TestGang(t *testing.T) {
-	gates, apis := gang("v1.37.2")
-	assert.DeepEqual(t, gates, map[string]bool{"GenericWorkload": true})
+func TestExtras(t *testing.T) {
+	gates, apis := extras("v1.37.2")
+	assert.DeepEqual(t, gates, map[string]bool{"GenericWorkload": true, "ContainerStopSignals": true, "GRPCContainerProbeTLS": true, "H2CContainerProbe": true})
 	assert.DeepEqual(t, apis, map[string]string{"scheduling.k8s.io/v1beta1": "true"})
 	for _, v := range []string{"v1.28.5", "v1.36.3", "", "x"} {
-		gates, apis := gang(v)
+		gates, apis := extras(v)
 		assert.Check(t, gates == nil && apis == nil, v)
 	}
 }

@@ -193,12 +193,12 @@ func (q *queue) wanted(node string) bool {
 
 // onNode reports whether a case acts on its node behind the back of the API.
 func onNode(c fixtures.Case) bool {
-	return slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool { return s.Act != nil && fixtures.InNode(*s.Act) })
+	return c.Kubelet != nil || slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool { return s.Act != nil && fixtures.InNode(*s.Act) })
 }
 
 // disturbs reports whether a case disturbs what else runs on its node.
 func disturbs(c fixtures.Case) bool {
-	return slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool { return s.Act != nil && s.Act.Name == trace.ActRestart })
+	return c.Kubelet != nil || slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool { return s.Act != nil && s.Act.Name == trace.ActRestart })
 }
 
 // longPatience is the patience for one step from which a case counts as long.

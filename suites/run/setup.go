@@ -292,7 +292,7 @@ func (s *Suite) clusterOptions(kubelets []string) (cluster.Options, error) {
 		Artifacts: s.artifacts, Progress: s.progress.Printf,
 		Patience: clusterPatience + time.Duration(len(kubelets))*workerPatience,
 	}
-	o.ControlPlaneGates, o.RuntimeConfig = gang(o.Version)
+	o.ControlPlaneGates, o.RuntimeConfig = extras(o.Version)
 	o.FeatureGates = parseGates(s.options.FeatureGates)
 	if err := checkGates(s.options.FeatureGates, []string{o.Version}, true); err != nil {
 		return o, usageError{err}

@@ -55,6 +55,8 @@ func isRefused(t *testing.T, c fixtures.Case, claim titles.Claim) {
 	assert.Check(t, slices.Contains(c.Rules, claim.Rule), "the case does not name %s", claim.Rule)
 	k, err := reference.ParseKubelet(claim.Kubelet)
 	assert.NilError(t, err)
+	k, err = k.Configured(c.Kubelet)
+	assert.NilError(t, err)
 	v := reference.Check(k, c.Pod(), claim.Trace)
 	assert.Check(t, v.Outcome == reference.Violation || v.Outcome == reference.Known, "%s\n%s: %s", claim.Rule, written(claim), v.Text())
 	assert.Check(t, v.Rule == claim.Rule && v.Line == claim.Line, "%s, line %d of\n%s: %s", claim.Rule, claim.Line, written(claim), v.Text())

@@ -32,6 +32,9 @@ func (r *Reading) backoff(run int32) time.Duration {
 	if r.k.Enabled(rules.GateShortBackoff) {
 		first, most = time.Second, time.Minute
 	}
+	if limit := r.k.LongestBackoff(); limit != 0 {
+		first, most = min(first, limit), limit
+	}
 	if run <= 1 {
 		return 0
 	}

@@ -18,6 +18,8 @@ import (
 type Order struct {
 	Pod     string
 	Kubelet Kubelet
+	// Containers are those of the Pod, in the order in which it lists them.
+	Containers []Role
 	// Edges are the direct ones: an edge that follows from two others is left
 	// out.
 	Edges []Edge
@@ -29,39 +31,52 @@ type Order struct {
 	pred  [][]int // by node: the nodes right before it, in Edges
 }
 
+// Role says what the kubelet takes a container for: a sidecar is an init container with restartPolicy Always.
+type Role struct {
+	Container, Role string
+	// Sleeps says how long its hooks sleep in the kubelet, which leaves no line.
+	Sleeps string
+}
+
+func rolesOf(p *podspec.Pod) []Role {
+	var roles []Role
+	for _, s := range p.Containers {
+		r := Role{Container: s.Name, Role: s.Role.String()}
+		if s.SleepStart > 0 {
+			r.Sleeps += fmt.Sprintf("; its postStart hook sleeps for %s", s.SleepStart)
+		}
+		if s.SleepStop > 0 {
+			r.Sleeps += fmt.Sprintf("; its preStop hook sleeps for %s before the signal", s.SleepStop)
+		}
+		r.Sleeps = strings.TrimPrefix(r.Sleeps, "; ")
+		roles = append(roles, r)
+	}
+	return roles
+}
+
 // Edge says that Before is seen before After, by Rule.
 type Edge struct{ Before, After, Rule string }
 
 // Explain returns the allowed order of a Pod without a log. It is read off the
-// judge: an edge is a pair whose reverse [Check] refuses, and its rule is the
-// one that the refusal names. The error lists the fields of a Pod that the
+// judge: an edge is a pair whose reverse [Check] refuses in every life of the Pod, and its rule
+// is the one that the refusal names. The error lists the fields of a Pod that the
 // model does not know.
+//
+// A signal is taken to be the kubelet's, also where the containers share a process namespace, so that others can send one.
 func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 	p, v := planFor(k, pod)
 	if v.Outcome != 0 {
 		return Order{}, unmodelledError(v)
 	}
-	o := Order{Pod: pod.Name, Kubelet: k, nodes: judge.Possibles(k, p)}
-	n := len(o.nodes)
-	rule := make([][]string, n)
-	for a := range n {
-		rule[a] = make([]string, n)
+	for c := range p.Containers {
+		p.Containers[c].SharedProcesses = false
 	}
-	for a, x := range o.nodes {
-		for b, y := range o.nodes {
-			if a == b || x.Container >= 0 && x.Container == y.Container && x.Actor == y.Actor {
-				continue // a process orders its own lines
-			}
-			if r := judge.RuleBetween(k, p, y, x); r != "" && judge.RuleBetween(k, p, x, y) == "" {
-				rule[a][b] = r
-			}
-		}
-	}
-	o.pred = make([][]int, n)
-	for a := range n {
-		for b := range n {
-			if rule[a][b] != "" && !slices.ContainsFunc(span(n), func(c int) bool { return o.before(rule, a, c) && o.before(rule, c, b) }) {
-				o.Edges = append(o.Edges, Edge{o.nodes[a].Name, o.nodes[b].Name, rule[a][b]})
+	order := judge.Judge{Kubelet: k, Pod: p}.Order()
+	o := Order{Pod: pod.Name, Kubelet: k, Containers: rolesOf(p), nodes: order.Nodes, pred: make([][]int, len(order.Nodes))}
+	for a, x := range order.Nodes {
+		for b, y := range order.Nodes {
+			if rule := order.Rule[a][b]; rule != "" && !order.Follows(a, b, p) {
+				o.Edges = append(o.Edges, Edge{x.Name, y.Name, rule})
 				o.pred[b] = append(o.pred[b], a)
 			}
 		}
@@ -74,27 +89,10 @@ func unmodelledError(v Verdict) error {
 	return fmt.Errorf("%s: %s", v.Reason, strings.Join(v.Unmodelled, ", "))
 }
 
-// before reports whether a comes before b by a rule or by the process itself.
-func (o Order) before(rule [][]string, a, b int) bool {
-	if rule[a][b] != "" {
-		return true
-	}
-	x, y := o.nodes[a], o.nodes[b]
-	return a < b && x.Container >= 0 && x.Container == y.Container && x.Actor == y.Actor
-}
-
-func span(n int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = i
-	}
-	return s
-}
-
 func freePairs(p *podspec.Pod) []Edge {
 	var free []Edge
 	for _, s := range p.Containers {
-		if s.PostStart {
+		if s.PostStart && s.SleepStart == 0 {
 			free = append(free, Edge{s.Name + " / main: begin", s.Name + " / post start hook: begin", rules.MainUnordered})
 		}
 		if s.Readiness.Declared {
@@ -105,15 +103,25 @@ func freePairs(p *podspec.Pod) []Edge {
 }
 
 // Text returns the order as lines of three columns, in the order in which the
-// Pod lists its containers.
+// Pod lists its containers. What kind each container is comes before them.
 func (o Order) Text() string {
 	var b strings.Builder
 	name := o.Pod
 	if name == "" {
 		name = "without a name"
 	}
-	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order while the grace period lasts; everything else in any order\n", name, o.Kubelet)
+	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order while no probe fails and the grace period lasts; everything else in any order\n", name, o.Kubelet)
+	if note := o.Kubelet.Uncovered(); note != "" {
+		fmt.Fprintf(&b, "# warning: %s\n", note)
+	}
 	left, right := 0, 0
+	for _, c := range o.Containers {
+		left = max(left, len(c.Container))
+	}
+	for _, c := range o.Containers {
+		fmt.Fprintf(&b, "# %-*s  %s\n", left, c.Container, strings.TrimSuffix(c.Role+"; "+c.Sleeps, "; "))
+	}
+	left = 0
 	for _, e := range append(slices.Clone(o.Edges), o.Free...) {
 		left, right = max(left, len(e.Before)), max(right, len(e.After))
 	}

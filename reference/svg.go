@@ -52,7 +52,11 @@ func (o Order) SVG() string {
 	b.WriteString(`<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#444"/></marker></defs>` + "\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height+20)
 	fmt.Fprintf(&b, `<text x="16" y="26" font-size="16" font-weight="bold">Pod %s, kubelet %s</text>`+"\n", html.EscapeString(o.Pod), o.Kubelet)
-	b.WriteString(`<text x="16" y="46" fill="#555">an arrow points from what comes first to what waits for it; everything else may come in any order</text>` + "\n")
+	says := "an arrow points from what comes first to what waits for it; everything else may come in any order"
+	if note := o.Kubelet.Uncovered(); note != "" {
+		says = "warning: " + note
+	}
+	fmt.Fprintf(&b, `<text x="16" y="46" fill="#555">%s</text>`+"\n", html.EscapeString(says))
 	for i, r := range rows {
 		if i == 0 || rows[i-1].c != r.c {
 			last := i
@@ -62,10 +66,13 @@ func (o Order) SVG() string {
 			fmt.Fprintf(&b, `<rect x="8" y="%d" width="%d" height="%d" rx="6" fill="%s"/>`+"\n", y[r]-4, width-16, y[rows[last]]-y[r]+svgRow, laneFill(r.c))
 		}
 		fmt.Fprintf(&b, `<text x="16" y="%d">%s</text>`+"\n", y[r]+svgRow/2+2, html.EscapeString(o.rowName(r.c, r.actor)))
+		if r.c >= 0 && r.actor == trace.Main {
+			fmt.Fprintf(&b, `<text x="16" y="%d" font-size="10" fill="#555">%s</text>`+"\n", y[r]+svgRow/2+14, html.EscapeString(o.Containers[r.c].Role))
+		}
 	}
 	for i, n := range o.nodes {
 		for j := i + 1; j < len(o.nodes); j++ {
-			if m := o.nodes[j]; n.Container >= 0 && m.Container == n.Container && m.Actor == n.Actor {
+			if m := o.nodes[j]; n.SameProcess(m) {
 				cy := y[row{n.Container, n.Actor}] + svgRow/2 - 3
 				fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="9" stroke-linecap="round"/>`+"\n", x(i), cy, x(j), cy, barFill(n.Actor))
 				break
@@ -104,7 +111,7 @@ func (o Order) levels() []int {
 				level[i] = max(level[i], level[p]+1)
 			}
 			for j := range i {
-				if m := o.nodes[j]; n.Container >= 0 && m.Container == n.Container && m.Actor == n.Actor {
+				if m := o.nodes[j]; n.SameProcess(m) {
 					level[i] = max(level[i], level[j]+1)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 func (j Judge) Enumerate() iter.Seq[[]string] {
 	var lines []Possible
 	for _, x := range Possibles(j.Kubelet, j.Pod) {
-		if x.pod == nil {
+		if x.IsLine() && !x.Ends(j.Pod) {
 			lines = append(lines, x)
 		}
 	}

@@ -2,10 +2,8 @@ package judge
 
 import (
 	"strings"
-	"time"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
-	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 
@@ -17,11 +15,44 @@ type Possible struct {
 	Name      string
 	Line      trace.Line  // of a log line
 	pod       *corev1.Pod // of an update
+	shows     int         // container, whose start the update tells
 	Container int         // container; -1 for an update
 	Actor     trace.Actor
 }
 
-// Possibles lists what the first instances of a Pod's containers can show.
+// IsLine reports whether the observation is a line of the log, and not an update.
+func (x Possible) IsLine() bool { return x.pod == nil }
+
+// Then reports whether y is a later line of the process that writes line x. A process orders
+// its own lines.
+func (x Possible) Then(y Possible) bool {
+	return x.SameProcess(y) && step(x.Line.Mark) < step(y.Line.Mark)
+}
+
+// SameProcess reports whether one process writes both lines.
+func (x Possible) SameProcess(y Possible) bool {
+	return x.IsLine() && y.IsLine() && x.Container == y.Container && x.Actor == y.Actor
+}
+
+// step is the place of a line among those of its process.
+func step(m trace.Mark) int {
+	switch m.Kind {
+	case trace.Begin:
+		return 0
+	case trace.End:
+		return 2
+	}
+	return 1
+}
+
+// Ends reports whether the observation is the end of a main process that is not an init
+// container's. It may be missing where everything else is seen: who dies of a signal writes no more.
+func (x Possible) Ends(p *podspec.Pod) bool {
+	return x.IsLine() && x.Actor == trace.Main && x.Line.Mark.Kind == trace.End && p.Containers[x.Container].Role != podspec.InitContainer
+}
+
+// Possibles lists what the first instances of a Pod's containers can show: each process begins and
+// ends once, and each probe succeeds once. The lines come first.
 func Possibles(k rules.Kubelet, p *podspec.Pod) []Possible {
 	var nodes []Possible
 	add := func(c int, a trace.Actor, m trace.Mark) {
@@ -38,7 +69,8 @@ func Possibles(k rules.Kubelet, p *podspec.Pod) []Possible {
 		add(c, trace.Main, begin)
 		for _, a := range trace.Actors()[1:] {
 			switch {
-			case !s.Has(a):
+			case !s.Has(a), a == trace.PostStart && s.SleepStart > 0, a == trace.PreStop && s.SleepStop > 0:
+				// What sleeps in the kubelet has no process.
 			case a.IsProbe():
 				add(c, a, end)
 			default:
@@ -46,88 +78,10 @@ func Possibles(k rules.Kubelet, p *podspec.Pod) []Possible {
 				add(c, a, end)
 			}
 		}
-		if s.Role == podspec.InitContainer {
-			add(c, trace.Main, end)
-			continue
+		if s.Role != podspec.InitContainer {
+			add(c, trace.Main, trace.Mark{Kind: trace.Signal, N: -1, Signal: s.Stop})
 		}
-		add(c, trace.Main, trace.Mark{Kind: trace.Signal, N: -1, Signal: s.Stop})
+		add(c, trace.Main, end)
 	}
-	nodes = append(nodes, Possible{Name: "status: " + names(p, func(s podspec.Container) bool { return s.Role == podspec.Regular }) + " running", pod: shownPod(k, p, -1), Container: -1, Actor: "shown"})
-	for c, s := range p.Containers {
-		if s.Readiness.Declared {
-			nodes = append(nodes, Possible{Name: "status: " + s.Name + " ready", pod: shownPod(k, p, c), Container: -1, Actor: trace.Actor("ready " + s.Name)})
-		}
-	}
-	return nodes
-}
-
-func names(p *podspec.Pod, of func(podspec.Container) bool) string {
-	var out []string
-	for _, s := range p.Containers {
-		if of(s) {
-			out = append(out, s.Name)
-		}
-	}
-	return strings.Join(out, " and ")
-}
-
-// shownPod is the object in which all containers run; those without a
-// readiness probe are ready, and container ready, if it is not -1, as well.
-func shownPod(k rules.Kubelet, p *podspec.Pod, ready int) *corev1.Pod {
-	pod := &corev1.Pod{}
-	pod.Status.Phase = corev1.PodRunning
-	all := true
-	for c, s := range p.Containers {
-		started := true
-		is := !s.Readiness.Declared || c == ready
-		cs := corev1.ContainerStatus{Name: s.Name, Ready: is, Started: &started, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
-		switch s.Role {
-		case podspec.InitContainer:
-			cs.Ready, cs.State = true, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, cs)
-			continue
-		case podspec.Ephemeral:
-			continue
-		case podspec.Sidecar:
-			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, cs)
-		default:
-			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
-		}
-		all = all && is
-	}
-	is := corev1.ConditionFalse
-	if all {
-		is = corev1.ConditionTrue
-	}
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: is}, {Type: corev1.PodReady, Status: is}}
-	if k.Enabled(rules.GateSandboxCondition) {
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue})
-	}
-	return pod
-}
-
-// RuleBetween asks the judge for the two observations in this order, with a Pod
-// that may be deleted at any time, and returns the rule that forbids them.
-func RuleBetween(k rules.Kubelet, p *podspec.Pod, first, second Possible) string {
-	var obs []record.Observation
-	for i, x := range []Possible{first, second} {
-		e := &trace.Entry{At: time.Unix(int64(i), 0)}
-		o := record.Observation{Entry: e, Container: x.Container, Log: x.Line}
-		if x.pod != nil {
-			e.Type, e.Pod = trace.Modified, x.pod
-		} else {
-			e.Log, o.IsLog = &x.Name, true
-			o.Log.Time = e.At
-		}
-		obs = append(obs, o)
-	}
-	ev := record.Gather(p, obs, true)
-	ev.GraceNeverEnds = true
-	r := Judge{Kubelet: k, Pod: p, LogOnly: true}.reader(record.Recorded(obs), ev, unbounded())
-	for n := range obs {
-		if d := r.advance(n, &obs[n]); d != nil {
-			return d.Rule
-		}
-	}
-	return ""
+	return append(nodes, updates(k, p)...)
 }

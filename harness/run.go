@@ -39,7 +39,10 @@ type Options struct {
 	// Disposable says that the cluster goes away with the run. The namespace of a case that made its Pod and nothing else is then left to go
 	// with it: a control plane deletes a namespace by asking for every kind of object there is, which is more work than the case was.
 	Disposable bool
-	Progress   func(format string, args ...any)
+	// Decides is asked now and then while a step waits. It says why what was recorded so far decides the case, whatever comes; empty if it does not.
+	// Then the case waits for nothing more: its Pod is deleted, and Run returns a *DecidedError. Nil never decides.
+	Decides  func(*trace.Trace) string
+	Progress func(format string, args ...any)
 }
 
 // leaves reports whether the namespace of a case that ended with this error stays for its cluster to take away: nothing runs in it any more.
@@ -73,7 +76,7 @@ type Recording struct {
 
 // Run runs a case and returns what it recorded, saved and read back. The steps that the case leaves out are done as well: the Pod is applied first, and
 // deleted and awaited to be gone at the end. With an error, the recording, if not nil, holds what there was until then; a step that was not fulfilled is
-// a *record.AwaitError. An error that is a *SkipError says that the case cannot be run on this cluster. A case that restarts the kubelet gets its nodes for itself; pin it to one (Options.Node) to let others go on elsewhere. When the context ends, the recording ends at once and the Pod is left to the cleanup of its namespace.
+// a *record.AwaitError, and a case that was ended because it is decided a *DecidedError. An error that is a *SkipError says that the case cannot be run on this cluster. A case that restarts the kubelet gets its nodes for itself; pin it to one (Options.Node) to let others go on elsewhere. When the context ends, the recording ends at once and the Pod is left to the cleanup of its namespace.
 //
 // The namespace of the case goes in the background; Cluster.Cleanup, at the end of all runs, waits until the last of them is gone. What becomes of it
 // decides nothing.
@@ -231,6 +234,7 @@ type runner struct {
 	rec     *record.Recorder
 	applied bool
 	deleted bool
+	decided *DecidedError // once it is
 }
 
 // prepare makes the namespace and the log readers: where the Pod will run is not known, and a reader that starts later than the Pod reads late.
@@ -330,6 +334,10 @@ func (r *runner) note() {
 func (r *runner) finish(ctx context.Context) error {
 	switch {
 	case r.deleted:
+	case r.decided != nil && r.c.Workload == "":
+		if err := r.delete(ctx, lastPeriod(r.c.Steps)); err != nil {
+			return err
+		}
 	case r.c.Workload != "":
 		if err := r.removeFile(ctx, r.c.Workload); err != nil {
 			return err
@@ -344,7 +352,14 @@ func (r *runner) finish(ctx context.Context) error {
 	if last := r.rec.Pod(); last != nil {
 		pod = last // it may have been admitted with another grace period
 	}
-	return r.rec.AwaitOver(ctx, grace(pod)+goneSlack)
+	var err error
+	if r.decided == nil {
+		err = r.await(ctx, func(ctx context.Context) error { return r.rec.AwaitOver(ctx, grace(pod)+goneSlack) })
+	}
+	if r.decided != nil {
+		err = errors.Join(err, r.leave(ctx, pod))
+	}
+	return err
 }
 
 // header is the first line of the trace.

@@ -96,7 +96,7 @@ func (r *runner) steps(ctx context.Context) error {
 
 func (r *runner) step(ctx context.Context, s fixtures.Step) error {
 	if s.Await != nil {
-		return r.rec.Await(ctx, *s.Await, r.o.Patience)
+		return r.await(ctx, func(ctx context.Context) error { return r.rec.Await(ctx, *s.Await, r.o.Patience) })
 	}
 	if s.Act == nil {
 		return errors.New("the step says nothing")

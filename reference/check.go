@@ -194,7 +194,7 @@ func unknownActs(t *trace.Trace) []string {
 
 func known(d *trace.Act) bool {
 	switch d.Name {
-	case trace.ActApply, trace.ActRemove, trace.ActDelete, trace.ActEvict, trace.ActPatch, trace.ActDebug:
+	case trace.ActApply, trace.ActRemove, trace.ActDelete, trace.ActEvict, trace.ActPatch, trace.ActDebug, trace.ActLook:
 		return true
 	case trace.ActRestart:
 		return d.Target() == "kubelet" || d.Target() == "node"

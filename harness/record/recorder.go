@@ -67,7 +67,8 @@ type Recorder struct {
 	mu      sync.Mutex
 	file    *os.File
 	log     *os.File
-	w       *trace.Writer // nil until the header is known
+	header  trace.Header  // once it is known
+	w       *trace.Writer // nil until then
 	pending []trace.Entry // what waits for the header
 	entries []trace.Entry // all of them
 	changed chan struct{} // closed, and replaced, with every entry
@@ -167,7 +168,7 @@ func (r *Recorder) begin(h trace.Header) {
 		r.err = errors.Join(r.err, err)
 		return
 	}
-	r.w = w
+	r.w, r.header = w, h
 	for _, e := range r.pending {
 		if err := w.Write(e); err != nil {
 			r.err = errors.Join(r.err, err)
@@ -211,6 +212,20 @@ func (r *Recorder) Did(name string, param any) error {
 func (r *Recorder) gap(channel, why string) error {
 	r.o.Progress("gap in the %s: %s", channel, why)
 	return r.write(trace.Entry{At: time.Now(), Gap: &trace.Gap{Channel: channel, Why: why}})
+}
+
+// SoFar returns what was recorded until now, as it would be read back; nil while it has no header yet.
+func (r *Recorder) SoFar() *trace.Trace {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.w == nil {
+		return nil
+	}
+	t := &trace.Trace{Header: r.header, Entries: slices.Clone(r.entries)}
+	for i := range t.Entries {
+		t.Entries[i].Line = i + 2 // the header is line 1
+	}
+	return t
 }
 
 // Pod returns the Pod as it was seen last; nil if it never was.

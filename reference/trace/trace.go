@@ -109,6 +109,7 @@ const (
 	ActPatch   = "patch"  // of the Pod, at the API
 	ActDebug   = "debug"  // adds an ephemeral container
 	ActRemove  = "remove" // of another object, named by its file
+	ActLook    = "look"   // at what was recorded until then, which was enough: the case ends
 )
 
 // DeleteParam is the parameter of a delete.

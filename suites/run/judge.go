@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness"
 	"github.com/podorder/podorder/harness/record"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/admission"
@@ -91,8 +92,27 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 	return j
 }
 
+// decides says why what was recorded so far decides a case that still waits: a kubelet that
+// has broken a rule is not acquitted by what it does next.
+func decides(c fixtures.Case, gates string, soFar *trace.Trace) string {
+	j := judge(c, gates, soFar, nil)
+	if j.skipped != "" || j.verdict.Outcome != reference.Violation {
+		return ""
+	}
+	return fmt.Sprintf("%s, line %d", j.verdict.Rule, j.verdict.Line)
+}
+
 // unfinished is the verdict of a run that did not end well.
 func unfinished(v reference.Verdict, ran error) reference.Verdict {
+	if decided := new(harness.DecidedError); errors.As(ran, &decided) {
+		switch v.Outcome {
+		case reference.Violation, reference.Unmodelled, reference.Broken:
+			return v
+		}
+		v.Outcome = reference.Inconclusive
+		v.Reason = "the case was ended early for what the rest of the recording explains: " + decided.Why
+		return v
+	}
 	switch v.Outcome {
 	case reference.Violation, reference.Known, reference.Unmodelled, reference.Broken:
 		v.Reason = strings.TrimPrefix(v.Reason+"; the run did not end well either: "+ran.Error(), "; ")

@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -79,6 +80,7 @@ func recordingOf(admitted *corev1.Pod, lines ...string) *trace.Trace {
 func TestJudge(t *testing.T) {
 	c := caseByID(t, startup)
 	late := errors.New("waiting for line container2 / main: deadline exceeded")
+	decided := fmt.Errorf("step 2: %w", &harness.DecidedError{Why: "hooks/poststart-blocks-next, line 6"})
 	foreign := recording(append(ordered, "hello")...)
 	unversioned := recording(ordered...)
 	unversioned.Header.Kubelet = ""
@@ -93,6 +95,8 @@ func TestJudge(t *testing.T) {
 		{"as it should be", recording(ordered...), nil, reference.Pass, "", ""},
 		{"a violation", recording(early...), nil, reference.Violation, "hooks/poststart-blocks-next", ""},
 		{"a violation, and a step that never ended", recording(early...), late, reference.Violation, "hooks/poststart-blocks-next", late.Error()},
+		{"a violation, for which the case was ended", recording(early...), decided, reference.Violation, "hooks/poststart-blocks-next", ""},
+		{"a case that was ended for what is none", recording(ordered...), decided, reference.Inconclusive, "", "hooks/poststart-blocks-next, line 6"},
 		{"a step that never ended", recording(ordered[:4]...), late, reference.Inconclusive, "", late.Error()},
 		{"all witnesses, and a step that never ended", recording(ordered...), late, reference.Inconclusive, "", late.Error()},
 		{"no witness", recording(ordered[:4]...), nil, reference.Inconclusive, "", "container2 / main"},
@@ -112,6 +116,32 @@ func TestJudge(t *testing.T) {
 			assert.Equal(t, v.Outcome, tt.outcome, v.Text())
 			assert.Equal(t, v.Rule, tt.rule)
 			assert.Check(t, is.Contains(v.Reason, tt.reason))
+			if tt.ran == decided && tt.outcome == reference.Violation {
+				assert.Check(t, !strings.Contains(v.Text(), "did not end well"))
+			}
+		})
+	}
+}
+
+// TestDecides: a case that waits is decided by a violation, and by nothing else that it may come to.
+func TestDecides(t *testing.T) {
+	c := caseByID(t, startup)
+	elsewhere := startupPod()
+	elsewhere.Spec.Containers[1].Command = []string{"other"}
+	for name, tt := range map[string]struct {
+		trace *trace.Trace
+		want  string
+	}{
+		"nothing yet":                  {recording(), ""},
+		"no witness yet":               {recording(ordered[:2]...), ""},
+		"as it should be":              {recording(ordered...), ""},
+		"a violation":                  {recording(early...), "hooks/poststart-blocks-next, line 7"},
+		"a violation, in another case": {recordingOf(elsewhere, early...), ""},
+		"no Pod yet":                   {recordingOf(nil), ""},
+		"no kubelet yet":               {&trace.Trace{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, decides(c, "", tt.trace), tt.want)
 		})
 	}
 }

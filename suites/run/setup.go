@@ -28,6 +28,7 @@ import (
 	"github.com/podorder/podorder/harness/nodeimage"
 	"github.com/podorder/podorder/harness/shutdown"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // main runs the suite on a cluster.
@@ -491,6 +492,7 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		rec, err := harness.Run(ctx, cl, c, harness.Options{
 			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.options.RecorderImage,
+			Decides: func(tr *trace.Trace) string { return decides(c, s.options.FeatureGates, tr) },
 			Progress: func(format string, args ...any) {
 				name := c.ID
 				if i := slices.IndexFunc(nodes, func(n nodeInfo) bool { return n.name == node }); s.several && i >= 0 {

@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness/record"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// waiter is a runner that records a Pod which never comes.
+func waiter(t *testing.T, decides func(*trace.Trace) string) *runner {
+	t.Helper()
+	rec, err := record.Start(t.Context(), record.Options{
+		Dir: t.TempDir(), Client: fake.NewClientset(), Namespace: "ns", Pod: "p",
+		Header: func(string) (trace.Header, bool) { return trace.Header{Case: "a/b", Kubelet: "v1.37.2"}, true },
+	})
+	assert.NilError(t, err)
+	r := &runner{Recording: &Recording{}, rec: rec, o: Options{Decides: decides, Progress: func(string, ...any) {}}}
+	assert.NilError(t, rec.Did(trace.ActApply, nil))
+	return r
+}
+
+// forAMinute waits for what does not come.
+func forAMinute(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errPatience)
+	defer cancel()
+	<-ctx.Done()
+	return &record.AwaitError{What: "a line", Why: context.Cause(ctx)}
+}
+
+var errPatience = errors.New("not within a minute")
+
+// TestADecidedCaseWaitsNoLonger: what is late is so once the time has passed, whether or not anything is recorded, and
+// the recording then goes on until that time.
+func TestADecidedCaseWaitsNoLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var seen []string
+		r := waiter(t, func(soFar *trace.Trace) string {
+			assert.Equal(t, soFar.Header.Kubelet, "v1.37.2")
+			last := soFar.Entries[len(soFar.Entries)-1]
+			seen = append(seen, last.Did.Name)
+			assert.Equal(t, last.Line, len(soFar.Entries)+1)
+			if last.At.Sub(soFar.Entries[0].At) < 9*time.Second {
+				return ""
+			}
+			return "hooks/poststart-once, line 7"
+		})
+		err := r.await(t.Context(), forAMinute)
+		decided := new(DecidedError)
+		assert.Assert(t, errors.As(err, &decided), err)
+		assert.Check(t, is.Contains(err.Error(), "hooks/poststart-once, line 7"))
+		assert.Check(t, !errors.Is(err, errPatience))
+		assert.Check(t, time.Since(start) < 12*time.Second)
+		assert.Check(t, len(seen) > 1)
+		assert.Equal(t, r.decided, decided)
+		assert.NilError(t, r.rec.Close())
+		tr, err := r.rec.Load()
+		assert.NilError(t, err)
+		last := tr.Entries[len(tr.Entries)-1]
+		assert.Equal(t, last.Did.Name, trace.ActLook)
+		assert.Check(t, last.At.Sub(start) >= 9*time.Second)
+	})
+}
+
+// TestWhatIsNotDecidedIsWaitedFor: for as long as its patience says, and looks leave nothing in the recording.
+func TestWhatIsNotDecidedIsWaitedFor(t *testing.T) {
+	for name, decides := range map[string]func(*trace.Trace) string{
+		"nobody decides":  nil,
+		"nothing decides": func(*trace.Trace) string { return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := waiter(t, decides)
+				err := r.await(t.Context(), forAMinute)
+				assert.Check(t, errors.Is(err, errPatience))
+				assert.Check(t, r.decided == nil)
+				assert.NilError(t, r.await(t.Context(), func(context.Context) error { return nil }))
+				assert.NilError(t, r.rec.Close())
+				tr, err := r.rec.Load()
+				assert.NilError(t, err)
+				assert.Equal(t, len(tr.Entries), 1)
+			})
+		})
+	}
+}
+
+func TestTheLastGracePeriodOfACase(t *testing.T) {
+	act := func(name string, seconds int64) fixtures.Step {
+		a, err := trace.NewAct(name, trace.DeleteParam{GracePeriodSeconds: &seconds})
+		assert.NilError(t, err)
+		return fixtures.Step{Act: &a}
+	}
+	assert.Check(t, lastPeriod(nil) == nil)
+	assert.Check(t, lastPeriod([]fixtures.Step{act(trace.ActEvict, 4)}) == nil)
+	assert.Equal(t, *lastPeriod([]fixtures.Step{act(trace.ActDelete, 9), {Await: &fixtures.Await{Gone: true}}, act(trace.ActDelete, 1)}), int64(1))
+}

@@ -20,6 +20,11 @@
 //
 //	judge -kubernetes v1.37.2 -pod shop.yaml -object Deployment/web -log message
 //
+// -writes says which processes, hooks and probes write to the log, so that one which is missing
+// there is missed: "app, network/post start hook". Without it the annotation podorder.dev/writes
+// of the Pod says so, the list writes of the case, or else the commands of the Pod do, where they name their
+// lines or the file.
+//
 // -feature-gates sets gates that differ from the defaults of the version.
 //
 // The verdict goes to standard output, as text or with -json as one JSON

@@ -40,6 +40,8 @@ func main() {
 type options struct {
 	kubernetes, gates, pod, object, log, trace, caseID string
 	json, strict                                       bool
+	// writes says who writes to the log; nil where it is not given.
+	writes *string
 }
 
 // input is what the command line names, read.
@@ -54,6 +56,8 @@ type input struct {
 	// its Pod and the one in the trace.
 	of      string
 	changes admission.Changes
+	// writes says who writes to the log; nil where the Pod itself tells.
+	writes *string
 	// log is there instead of trace where a log alone is judged and no witness
 	// is asked for: it may be too long to be held in memory.
 	log io.ReadSeeker
@@ -86,6 +90,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if note := in.kubelet.Uncovered(); note != "" {
 		fmt.Fprintf(stderr, "judge: warning: %s\n", note)
 	}
+	in.tellWrites()
 	if in.log != nil {
 		v := reference.CheckLog(in.kubelet, in.pod, in.log)
 		if v.Outcome == reference.Broken && v.Log == "" {
@@ -136,6 +141,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.log, "log", "", "shared log to judge, a `file`; - is standard input")
 	fs.StringVar(&o.trace, "trace", "", "trace to judge, a `file`; - is standard input")
 	fs.StringVar(&o.caseID, "case", "", "take the witnesses from the bundled `case` (hooks/poststart-blocks), and the Pod where a trace holds none")
+	fs.Func("writes", "who writes to the log, where the Pod does not tell, a `list` of containers and actors (\"app, network/post start hook\"); what it does not name writes nothing", func(list string) error {
+		o.writes = &list
+		return nil
+	})
 	fs.BoolVar(&o.json, "json", false, "print the verdict as one JSON object")
 	fs.BoolVar(&o.strict, "strict", false, "let a known issue count as a violation")
 	if err := fs.Parse(args); err != nil {
@@ -169,7 +178,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 // read reads everything that the command line names. A *trace.Error in the
 // error means that the log or trace itself is damaged.
 func read(o options, stdin io.Reader) (input, error) {
-	var in input
+	in := input{writes: o.writes}
 	var err error
 	if o.kubernetes != "" {
 		if in.kubelet, err = reference.ParseKubelet(o.kubernetes); err != nil {
@@ -305,7 +314,23 @@ func (in *input) fromCase(id string) error {
 		return fmt.Errorf("case %s: %w", id, err)
 	}
 	in.of, in.witness = id, cases[i].Witness
+	if of := cases[i].Writes; of != nil && in.writes == nil {
+		list := strings.Join(of, ",")
+		in.writes = &list
+	}
 	return nil
+}
+
+// tellWrites has the Pod that is judged say who writes to the log, where the command line or a
+// case says so.
+func (in *input) tellWrites() {
+	if in.writes == nil {
+		return
+	}
+	if in.pod == nil {
+		in.pod = in.trace.Admitted()
+	}
+	in.pod = reference.WithWrites(in.pod, *in.writes)
 }
 
 func ids(cases []fixtures.Case) string {

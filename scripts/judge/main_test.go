@@ -340,6 +340,35 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: web, image: w
 	assert.Equal(t, status, exitPass)
 }
 
+// Who writes to the log decides what a missing line means.
+func TestWrites(t *testing.T) {
+	pod := write(t, "pod.yaml", `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  initContainers:
+  - {name: proxy, image: "proxy:1", restartPolicy: Always, startupProbe: {exec: {command: [/up]}}}
+  containers:
+  - {name: web, image: "web:1"}
+`)
+	lines := write(t, "message", log("proxy / main: begin", "web / main: begin"))
+	for _, tt := range []struct {
+		flags  []string
+		status int
+	}{
+		{nil, exitPass},
+		{[]string{"-writes", ""}, exitPass},
+		{[]string{"-writes", "web"}, exitPass},
+		{[]string{"-writes", "web, proxy/startup probe"}, exitViolation},
+		{[]string{"-writes", "proxy"}, exitViolation},
+		{[]string{"-writes", "other"}, exitUnmodelled},
+	} {
+		status, stdout, stderr := call(t, "", append(tt.flags, "-kubernetes", "v1.37.2", "-pod", pod, "-log", lines)...)
+		assert.Equal(t, status, tt.status, "%v\n%s%s", tt.flags, stdout, stderr)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
 	message := write(t, "message", log(ordered...))

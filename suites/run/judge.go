@@ -68,6 +68,9 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 		return j
 	}
 	v := reference.CheckTrace(kubelet, tr)
+	if c.Writes != nil && admitted != nil {
+		v = reference.Check(kubelet, reference.WithWrites(admitted, strings.Join(c.Writes, ",")), tr)
+	}
 	if unknown := unknownTo(kubelet, admitted); len(unknown) > 0 && len(unknownTo(kubelet, manifest)) == 0 {
 		j.skipped = "admission added what the model does not know: " + strings.Join(byName(unknown, admitted), ", ")
 		return j

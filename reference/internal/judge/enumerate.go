@@ -25,6 +25,7 @@ func (j Judge) Enumerate() iter.Seq[[]string] {
 		}
 		ev := record.Gather(j.Pod, all, true)
 		ev.GraceNeverEnds = true
+		ev.ForgetTold()
 		e.from(j.reader(nil, ev, unbounded()), nil)
 	}
 }

@@ -137,6 +137,7 @@ func (l *life) refused(order []int) (at int, rule string) {
 	j := l.judge
 	ev := record.Gather(j.Pod, obs, false)
 	ev.GraceNeverEnds, ev.NodeStoodStill = true, true
+	ev.ForgetTold()
 	r := j.reader(record.Recorded(obs), ev, unbounded())
 	for n := range obs {
 		if d := r.advance(n, &obs[n]); d != nil {

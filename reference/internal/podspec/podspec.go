@@ -71,6 +71,9 @@ type Container struct {
 	// signal them. Nothing else of the order follows from that
 	// (pkg/kubelet/kuberuntime/util/util.go, PidNamespaceForPod).
 	SharedProcesses bool
+
+	// writing says of each actor, in the order of [trace.Actors], whether it writes to the log.
+	writing [6]Writing
 }
 
 // Probe is what the model keeps of a probe.
@@ -179,6 +182,9 @@ func New(pod *corev1.Pod) (Pod, []string) {
 		left = append(left, p.add(&c, Ephemeral, element("ephemeralContainers", i))...)
 	}
 	left = append(left, leftOver("spec", &pod.Spec, otherInPod)...)
+	if err := p.setWriting(pod); err != nil {
+		left = append(left, fmt.Sprintf("metadata.annotations[%s]: %v", WritesAnnotation, err))
+	}
 	slices.Sort(left)
 	return p, left
 }

@@ -81,11 +81,12 @@ type ContainerEvidence struct {
 	// AskedRestartAll: an exit code was shown for which one of its rules restarts all
 	// containers; or it has such a rule, and a status shows that all were removed.
 	AskedRestartAll bool
-	// FirstLines has the first line of each actor; the zero Place where the actor does
-	// not write to the log at all.
+	// FirstLines has the first line of each actor; the zero Place where there is none.
 	FirstLines [6]Place
 	// logsBegin tells which actors log their begin and end.
 	logsBegin [6]bool
+	// told are the actors of which the Pod tells that they write to the log.
+	told [6]bool
 	// LastAlive is the last line of the container or update that shows it running.
 	LastAlive Place
 	// EndNotShown: the last update, with which the Pod went from the API, still shows it
@@ -120,9 +121,19 @@ var Actors = trace.Actors()
 // actorIndex is the place of an actor in Actors.
 func actorIndex(a trace.Actor) int { return slices.Index(Actors, a) }
 
-// Writes reports whether an actor of a container writes to the log at all.
+// Writes reports whether an actor of a container writes to the log when it runs: a line of it
+// is seen, or the Pod tells ([podspec.Container.Writing]). One that writes may leave no line
+// all the same: its command was not found, its container died first, or its time ran out.
 func (ev *Evidence) Writes(c int, a trace.Actor) bool {
-	return ev.LogComplete || ev.Containers[c].FirstLines[actorIndex(a)].Known()
+	return ev.LogComplete || ev.Containers[c].told[actorIndex(a)] || ev.Containers[c].FirstLines[actorIndex(a)].Known()
+}
+
+// ForgetTold leaves only the lines to tell who writes: where most of them are left out on
+// purpose, a line that is missing means nothing.
+func (ev *Evidence) ForgetTold() {
+	for c := range ev.Containers {
+		ev.Containers[c].told = [6]bool{}
+	}
 }
 
 // Marks reports whether an actor of a container logs its begin and end.

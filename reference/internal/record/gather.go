@@ -52,10 +52,16 @@ type containerGatherer struct {
 // NewGatherer is a gatherer that has read nothing. logOnly: there is only a log.
 func NewGatherer(p *podspec.Pod, logOnly bool) *gatherer {
 	n := len(p.Containers)
-	return &gatherer{
+	g := &gatherer{
 		p: p, logOnly: logOnly, c: make([]containerGatherer, n),
 		ev: Evidence{Containers: make([]ContainerEvidence, n), EndTimeUnknown: logOnly},
 	}
+	for c := range p.Containers {
+		for k, a := range Actors {
+			g.ev.Containers[c].told[k] = p.Containers[c].Writing(a) == podspec.Writes
+		}
+	}
+	return g
 }
 
 // Gather reads through the whole trace for what it shows to have happened.

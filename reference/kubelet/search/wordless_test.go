@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -18,8 +19,16 @@ func TestRunsWithAContainerThatNeverWritesAreAccepted(t *testing.T) {
 		assert.NilError(t, err)
 		k, err := reference.ParseKubelet(j.trace.Header.Kubelet)
 		assert.NilError(t, err)
-		pod := j.pod.Manifest()
-		for _, c := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+		manifest := j.pod.Manifest()
+		all := append(manifest.Spec.InitContainers, manifest.Spec.Containers...)
+		for _, c := range all {
+			var others []string
+			for _, other := range all {
+				if other.Name != c.Name {
+					others = append(others, other.Name)
+				}
+			}
+			pod := reference.WithWrites(manifest, strings.Join(others, ","))
 			quiet := &trace.Trace{Header: j.trace.Header}
 			for _, e := range j.trace.Entries {
 				if e.Log != nil {

@@ -49,16 +49,23 @@ func check(j judge.Judge, pod *corev1.Pod, t *trace.Trace) Verdict {
 		return broken(t, err)
 	}
 	j.Pod, j.LogOnly = p, t.LogOnly
-	switch res := j.Trace(obs); {
+	res := j.Trace(obs)
+	switch {
 	case res.Refusal != nil:
-		f := res.Refusal
-		if g := stoodStill(obs); g != nil && j.Untimed().Passes(obs) {
-			return Verdict{
-				Outcome: Inconclusive, Accepted: res.Accepted, Line: f.Line, Log: f.Log,
-				Reason: fmt.Sprintf("line %d: %s; without that, this line would break %s: %s", g.Line, g.Gap.Why, f.Rule, f.Reason),
-			}
+		g := stoodStill(obs)
+		if g != nil && j.Untimed().Passes(obs) {
+			return standstill(g, refused(res))
 		}
-		return refused(k, res)
+		v = explain(j.Kubelet.Deviations(), refused(res), func(with rules.DeviationSet, brief bool) (judge.Result, bool) {
+			j.Deviations, j.Brief = with, brief
+			res := j.Trace(obs)
+			return res, res.Accepted == len(obs)
+		})
+		j.Deviations = j.Kubelet.Deviations()
+		if g != nil && v.Outcome == Violation && j.Untimed().Passes(obs) {
+			return standstill(g, v)
+		}
+		return v
 	case res.Accepted < len(obs):
 		return undecided(res.Accepted, obs[res.Accepted].Entry.Line)
 	}
@@ -70,7 +77,9 @@ func check(j judge.Judge, pod *corev1.Pod, t *trace.Trace) Verdict {
 			}
 		}
 	}
-	return accept(k, len(obs), t.Logs())
+	v = accept(k, len(obs), t.Logs())
+	v.Unshown = slices.Collect(res.Unshown.All())
+	return v
 }
 
 // CheckLog judges a log alone, as Check does with a trace that is
@@ -96,15 +105,20 @@ func checkLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	case lines == 0:
 		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
 	case res.Refusal != nil:
-		return refused(k, res)
+		return explain(k.Deviations(), refused(res), func(with rules.DeviationSet, brief bool) (judge.Result, bool) {
+			res, _, err := judge.Judge{Kubelet: k, Pod: p, LogOnly: true, Deviations: with, Brief: brief}.Log(log)
+			return res, err == nil && res.Accepted == lines
+		})
 	case res.Accepted < lines:
 		return undecided(res.Accepted, res.Accepted+1)
 	}
-	return accept(k, lines, lines)
+	v = accept(k, lines, lines)
+	v.Unshown = slices.Collect(res.Unshown.All())
+	return v
 }
 
 // refused is the verdict on an observation that breaks a rule.
-func refused(k Kubelet, res judge.Result) Verdict {
+func refused(res judge.Result) Verdict {
 	f := res.Refusal
 	v := Verdict{Outcome: Violation, Rule: f.Rule, Line: f.Line, Log: f.Log, Accepted: res.Accepted, Reason: f.Reason, Allowed: f.Allowed}
 	for _, w := range f.Because {
@@ -112,9 +126,6 @@ func refused(k Kubelet, res judge.Result) Verdict {
 	}
 	if d := f.Due; d != nil {
 		v.Overdue = &Overdue{After: d.After, What: d.Due, Since: d.Since, Within: d.Within, Patience: d.Patience}
-	}
-	if issue := rules.KnownIssue(k, f.Rule); issue != "" {
-		v.Outcome, v.Issue = Known, issue
 	}
 	return v
 }
@@ -136,6 +147,15 @@ func stoodStill(obs []record.Observation) *trace.Entry {
 		}
 	}
 	return nil
+}
+
+// standstill is the verdict where nothing is refused but what may be late because the node stood
+// still, as entry g says.
+func standstill(g *trace.Entry, v Verdict) Verdict {
+	return Verdict{
+		Outcome: Inconclusive, Accepted: v.Accepted, Line: v.Line, Log: v.Log, Deviations: v.Deviations,
+		Reason: fmt.Sprintf("line %d: %s; without that, this line would break %s: %s", g.Line, g.Gap.Why, v.Rule, v.Reason),
+	}
 }
 
 func undecided(n, line int) Verdict {

@@ -27,7 +27,7 @@
 //
 //	trace             the format of what is recorded
 //	rules             the rules as data: sentence, source, versions and gates, and the
-//	                  faults that suspend each part of a rule; the releases; known issues
+//	                  faults that suspend each part of a rule; the releases; the deviations
 //	internal/podspec  what of a Pod affects order
 //	internal/record   the channels of a trace put into one order, the instances numbered,
 //	                  and what happened to the Pod, its node and the recording

@@ -68,27 +68,12 @@ func TestRegressions(t *testing.T) {
 	used := map[string]bool{}
 	for _, path := range scripts {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			a, err := txtar.ParseFile(path)
-			assert.NilError(t, err)
-			assert.Assert(t, len(strings.TrimSpace(string(a.Comment))) > 0, "the script does not say its cause")
-			var base *txtar.File
-			sections := 0
-			for i := range a.Files {
-				f := &a.Files[i]
-				words := strings.Fields(f.Name)
-				if words[0] == "pod" || words[0] == "stored" {
-					assert.Assert(t, base == nil || sections > 0, "no section takes %q", base)
-					base, sections = f, 0
-					if words[0] == "stored" {
-						used[words[1]] = true
-					}
-					continue
+			for _, of := range sections(t, path) {
+				if words := strings.Fields(of.base.Name); words[0] == "stored" {
+					used[words[1]] = true
 				}
-				assert.Assert(t, base != nil, "section %q stands before the Pod", f.Name)
-				sections++
-				judgeSection(t, base, f)
+				judgeSection(t, of.base, of.section)
 			}
-			assert.Assert(t, sections > 0, "the script judges nothing")
 		})
 	}
 	dirs, err := filepath.Glob(filepath.Join("testdata", "regressions", "*", "trace.jsonl"))
@@ -109,7 +94,8 @@ type wanted struct {
 	reason  string
 }
 
-func judgeSection(t *testing.T, base, section *txtar.File) {
+// judgeSection judges a section as it wants to be, and returns the verdict and the kubelet.
+func judgeSection(t *testing.T, base, section *txtar.File) (reference.Verdict, reference.Kubelet) {
 	t.Helper()
 	words := strings.Fields(section.Name)
 	var want wanted
@@ -158,7 +144,7 @@ func judgeSection(t *testing.T, base, section *txtar.File) {
 		k, err = k.WithGates(words[1])
 		assert.NilError(t, err)
 	}
-	s.judge(k, want, section)
+	return s.judge(k, want, section), k
 }
 
 // judged is a trace and how it is to be judged.
@@ -169,7 +155,7 @@ type judged struct {
 	logAlone, cutAnywhere bool
 }
 
-func (s *judged) judge(k reference.Kubelet, want wanted, section *txtar.File) {
+func (s *judged) judge(k reference.Kubelet, want wanted, section *txtar.File) reference.Verdict {
 	t := s.t
 	t.Helper()
 	if s.logAlone {
@@ -210,6 +196,7 @@ func (s *judged) judge(k reference.Kubelet, want wanted, section *txtar.File) {
 		v := reference.Check(k, s.pod, cut)
 		assert.Equal(t, v.Outcome, outcome, "first %d entries: %s", n, v.Text())
 	}
+	return v
 }
 
 // storedLine is a line of a stored trace, with the number that it has in its file.

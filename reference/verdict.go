@@ -3,6 +3,7 @@ package reference
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/podorder/podorder/reference/rules"
@@ -77,13 +78,25 @@ func (d *Overdue) String() string {
 	return s
 }
 
+// Deviation is a known fault of a kubelet, and where the trace needs it.
+type Deviation struct {
+	Name  string `json:"name"`
+	Issue string `json:"issue"`
+	Lines []int  `json:"lines"`
+}
+
 // Verdict is the answer of the judge.
 type Verdict struct {
 	Outcome Outcome
 	// Rule is the slug of the rule that was broken.
 	Rule string
-	// Issue is the upstream number that explains a known violation.
+	// Issue is the upstream number of the deviation that explains a known violation;
+	// [rules.NoIssue] if nobody has reported it.
 	Issue string
+	// Deviations are the known faults of this kubelet that were needed to explain what it
+	// did: all of the trace if the outcome is known, and else what came before the
+	// violation.
+	Deviations []Deviation
 	// Line is the number of the first observation that was refused, counted
 	// from 1 in the log or trace file; 0 where there is none.
 	Line int
@@ -98,6 +111,9 @@ type Verdict struct {
 	Because []Because
 	// Overdue is what should have come by then, where something has not; else nil.
 	Overdue *Overdue
+	// Unshown are known faults that this kubelet is listed as having, and that should have
+	// shown in the trace and did not.
+	Unshown []rules.Deviation
 	// Unmodelled are the fields or acts that the model does not know.
 	Unmodelled []string
 	// Reason says in a sentence why the outcome is what it is.
@@ -107,20 +123,21 @@ type Verdict struct {
 // MarshalJSON writes the fields that the judge command promises, and reason.
 func (v Verdict) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Verdict    string    `json:"verdict"`
-		Rule       string    `json:"rule"`
-		Issue      string    `json:"issue"`
-		Line       int       `json:"line"`
-		Log        string    `json:"log"`
-		Accepted   int       `json:"accepted"`
-		Allowed    []string  `json:"allowed"`
-		Because    []Because `json:"because"`
-		Due        *Overdue  `json:"due,omitempty"`
-		Unmodelled []string  `json:"unmodelled"`
-		Reason     string    `json:"reason"`
+		Verdict    string      `json:"verdict"`
+		Rule       string      `json:"rule"`
+		Issue      string      `json:"issue"`
+		Line       int         `json:"line"`
+		Log        string      `json:"log"`
+		Accepted   int         `json:"accepted"`
+		Allowed    []string    `json:"allowed"`
+		Because    []Because   `json:"because"`
+		Due        *Overdue    `json:"due,omitempty"`
+		Unmodelled []string    `json:"unmodelled"`
+		Deviations []Deviation `json:"deviations"`
+		Reason     string      `json:"reason"`
 	}{
 		v.Outcome.String(), v.Rule, v.Issue, v.Line, v.Log, v.Accepted,
-		orEmpty(v.Allowed), orEmpty(v.Because), v.Overdue, orEmpty(v.Unmodelled), v.Reason,
+		orEmpty(v.Allowed), orEmpty(v.Because), v.Overdue, orEmpty(v.Unmodelled), orEmpty(v.Deviations), v.Reason,
 	})
 }
 
@@ -142,11 +159,16 @@ func (v Verdict) Text() string {
 			fmt.Fprintf(&b, "  unless   %s\n", unless)
 		}
 		fmt.Fprintf(&b, "  source   %s\n", r.Source)
-		if v.Issue != "" {
+		if v.Issue != "" && len(v.Deviations) == 0 {
 			fmt.Fprintf(&b, "  issue    %s\n", v.Issue)
 		}
 	} else {
 		b.WriteByte('\n')
+	}
+	label := "issue"
+	for _, d := range v.Deviations {
+		fmt.Fprintf(&b, "  %-8s %s\n", label, d.text())
+		label = ""
 	}
 	if v.Reason != "" {
 		fmt.Fprintf(&b, "  reason   %s\n", v.Reason)
@@ -154,7 +176,7 @@ func (v Verdict) Text() string {
 	if v.Overdue != nil {
 		fmt.Fprintf(&b, "  due      %s\n", v.Overdue)
 	}
-	label := "seen"
+	label = "seen"
 	for _, w := range v.Because {
 		fmt.Fprintf(&b, "  %-8s line %-5d %s\n", label, w.Line, w.Log)
 		label = ""
@@ -210,16 +232,21 @@ func (v Verdict) Witnessed(t *trace.Trace, want []trace.Pattern) Verdict {
 	return v
 }
 
-// Due turns a pass into fixed if the kubelet is listed as having an issue of one
-// of the rules of the case, an issue that always shows, and it did not show. Then
-// the list is out of date, or the case no longer exercises the rule.
-func (v Verdict) Due(k Kubelet, slugs []string) Verdict {
+// Due turns a pass into fixed if the kubelet is listed as having a deviation from one of the rules
+// of the case, and the trace shows that it has not: the precondition held, and the effect did
+// not show, which always does. Then the table is out of date.
+func (v Verdict) Due(slugs []string) Verdict {
 	if v.Outcome != Pass {
 		return v
 	}
-	if i, ok := rules.DueIssue(k, slugs); ok {
-		v.Outcome, v.Rule, v.Issue = Fixed, i.Rule, i.Number
-		v.Reason = fmt.Sprintf("kubelet %s is listed as having %s, but the issue did not show", k, i.Number)
+	for _, d := range v.Unshown {
+		for _, rule := range d.Breaks() {
+			if slices.Contains(slugs, rule) {
+				v.Outcome, v.Rule, v.Issue = Fixed, rule, d.Issue()
+				v.Reason = fmt.Sprintf("this kubelet is listed as having %s (%s), but it did not show", d.Name(), d.Issue())
+				return v
+			}
+		}
 	}
 	return v
 }

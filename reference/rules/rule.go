@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/podorder/podorder/reference/trace"
 )
@@ -98,46 +97,7 @@ func BySlug(slug string) (Rule, bool) {
 	return r.Rule, ok
 }
 
-// Issue is a regression that a release really has. It stays a violation of
-// its rule; the table turns it into the verdict known.
-type Issue struct {
-	Rule     string
-	Versions string // a range such as ">=1.35.0 <1.38.0"
-	Number   string // upstream number, "kubernetes/kubernetes#141155"
-	Says     string
-	// Always: every recording that exercises the rule shows the issue. If it is
-	// not set, a recording without the issue proves nothing.
-	Always bool
-}
-
-// Issues returns the table of known issues.
-func Issues() []Issue { return append([]Issue(nil), issues...) }
-
-// KnownIssue returns the number of the issue that explains a violation of the
-// rule by this kubelet.
-func KnownIssue(k Kubelet, rule string) string {
-	for _, i := range issues {
-		r, err := trace.ParseRange(i.Versions)
-		if err == nil && i.Rule == rule && r.Has(k.v) {
-			return i.Number
-		}
-	}
-	return ""
-}
-
-// DueIssue returns a known issue of the kubelet that always shows when one of the
-// rules is exercised.
-func DueIssue(k Kubelet, slugs []string) (Issue, bool) {
-	for _, i := range issues {
-		r, err := trace.ParseRange(i.Versions)
-		if err == nil && i.Always && r.Has(k.v) && slices.Contains(slugs, i.Rule) {
-			return i, true
-		}
-	}
-	return Issue{}, false
-}
-
-// checkTables reports the first fault in the tables of rules and issues; a test
+// checkTables reports the first fault in the tables of rules and deviations; a test
 // calls it.
 func checkTables() error {
 	seen := map[string]bool{}
@@ -157,13 +117,5 @@ func checkTables() error {
 		}
 		seen[r.Slug] = true
 	}
-	for _, i := range issues {
-		if !seen[i.Rule] {
-			return fmt.Errorf("issue %s names no rule: %s", i.Number, i.Rule)
-		}
-		if _, err := trace.ParseRange(i.Versions); err != nil {
-			return fmt.Errorf("issue %s: %w", i.Number, err)
-		}
-	}
-	return nil
+	return checkDeviations()
 }

@@ -358,36 +358,3 @@ var table = []Rule{
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 	},
 }
-
-// issues is the table of regressions that releases have.
-var issues = []Issue{
-	{
-		Rule: StartupGates, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
-		Says: "A container restarted within one sync inherits started from its old instance, so readiness and liveness probes may run before its startup probe.",
-	},
-	{
-		Rule: Ready, Versions: ">=1.35 <1.38", Number: "kubernetes/kubernetes#141155",
-		Says: "A container restarted within one sync inherits started from its old instance, and is shown as ready until its startup probe takes that back.",
-	},
-	{
-		// v1.36.0 to v1.36.2 make a new context for every sync, and a deletion cancels that of the
-		// last one alone (pkg/kubelet/pod_workers.go, startPodSync). From v1.37.0 workers are
-		// detached from it (pkg/kubelet/prober/prober_manager.go, AddPod).
-		Rule: ReadinessGoesOn, Versions: "1.35 or >=1.36.3 <1.37", Number: "kubernetes/kubernetes#140881", Always: true,
-		Says: "Probe workers inherit a context that the deletion cancels, so exec readiness probes are not run any more and Ready stays as it was.",
-	},
-	{
-		// Corrected in pkg/kubelet/prober/worker.go (doProbe); 1.32 never was.
-		Rule: ProbedAgain, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
-		Says: "The probe workers of a sidecar in a Pod with restartPolicy Never end with its first instance, so a restarted sidecar is not probed until a later sync makes new workers.",
-	},
-	{
-		Rule: Ready, Versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2", Number: "kubernetes/kubernetes#132826",
-		Says: "A restarted sidecar whose probe workers have ended counts as started and ready, and is shown as ready until a new worker takes that back.",
-	},
-	{
-		// Corrected in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (newTerminationOrdering).
-		Rule: SidecarPrompt, Versions: ">=1.29 <1.29.8 or >=1.30 <1.30.4", Number: "kubernetes/kubernetes#125880", Always: true,
-		Says: "A sidecar that does not run is waited for, so those before it wait out the grace period.",
-	},
-}

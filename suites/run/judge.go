@@ -80,7 +80,7 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 	v = v.Witnessed(tr, c.Witness)
 	// In another Pod a known issue may have no occasion to show.
 	if ran == nil && len(j.changes.Of(admission.Order)) == 0 {
-		v = v.Due(kubelet, c.Rules)
+		v = v.Due(c.Rules)
 	}
 	if ran != nil {
 		v = unfinished(v, ran)

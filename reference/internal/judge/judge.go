@@ -20,6 +20,10 @@ type Judge struct {
 	// Ignores are suspensions that do not count, as if the table did not have them; nil
 	// where all do.
 	Ignores func(rules.Clause, rules.Suspension) bool
+	// Deviations are those that the kubelet may show.
+	Deviations rules.DeviationSet
+	// Brief: a refusal says rule and line, and not why.
+	Brief bool
 	// untimed: the node may have stood still, so nothing counts as late.
 	untimed bool
 }
@@ -35,15 +39,25 @@ func (j Judge) Untimed() Judge {
 type Result struct {
 	Accepted int
 	Refusal  *Refusal
+	// Used are the observations that needed a deviation, in their order.
+	Used []Used
+	// Unshown are the deviations of the kubelet that should have shown and did not.
+	Unshown rules.DeviationSet
+}
+
+// Used is an observation that needed a deviation.
+type Used struct {
+	Deviation rules.Deviation
+	Line      int
 }
 
 // Trace judges the observations of a trace.
 func (j Judge) Trace(obs []record.Observation) Result {
 	r, n, d := j.readNumbered(obs, judging())
 	if d != nil {
-		return Result{n, r.refuse(n, &obs[n], d)}
+		return Result{Accepted: n, Refusal: r.refuse(n, &obs[n], d), Used: r.used()}
 	}
-	return Result{Accepted: n}
+	return Result{Accepted: n, Used: r.used(), Unshown: r.Unshown()}
 }
 
 // Decide judges the observations of a trace as Trace does, and explains nothing: it returns how
@@ -90,13 +104,13 @@ func (j Judge) Log(log io.ReadSeeker) (res Result, lines int, err error) {
 				return Result{Accepted: n}, f.Lines, err
 			}
 			r.Look(n, &some[0])
-			return Result{n, r.refuse(n, &some[0], d)}, f.Lines, nil
+			return Result{Accepted: n, Refusal: r.refuse(n, &some[0], d), Used: r.used()}, f.Lines, nil
 		}
 		if r.tooMany {
 			return Result{Accepted: n}, f.Lines, nil
 		}
 	}
-	return Result{Accepted: f.Lines}, f.Lines, nil
+	return Result{Accepted: f.Lines, Used: r.used(), Unshown: r.Unshown()}, f.Lines, nil
 }
 
 // ErrTooLarge is the error of [Judge.Log] for a line with a number that is too large for the model.

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -43,6 +44,7 @@ type reader struct {
 func (j Judge) reader(src record.Source, ev record.Evidence, b budget) *reader {
 	m := model.New(j.Kubelet, j.Pod, src, ev, j.LogOnly)
 	m.Ignore(j.Ignores)
+	m.Deviate(j.Deviations)
 	return &reader{Reading: model.NewReading(m), judge: j, src: src, states: []model.State{model.NewState(j.Pod)}, left: b}
 }
 
@@ -75,7 +77,7 @@ func (r *reader) take(n int, o *record.Observation, again bool) *model.Denial {
 	next := model.Set{States: r.spare[:0]}
 	var first *model.Denial
 	for i := range r.states {
-		after, d := r.Step(r.states[i], n)
+		after, d := r.step(r.states[i], n)
 		if first == nil {
 			first = d
 		}
@@ -112,6 +114,28 @@ func (r *reader) take(n int, o *record.Observation, again bool) *model.Denial {
 	r.states, r.spare = next.States, r.states
 	r.Record(n)
 	return nil
+}
+
+// step takes a state over observation n.
+func (r *reader) step(s model.State, n int) ([]model.State, *model.Denial) {
+	if r.judge.Deviations == 0 {
+		return r.Step(s, n)
+	}
+	return r.StepDeviating(s, n)
+}
+
+// used are the observations that needed a deviation for the first of the states with the fewest
+// of them.
+func (r *reader) used() []Used {
+	if r.judge.Deviations == 0 || len(r.states) == 0 {
+		return nil
+	}
+	least := slices.MinFunc(r.states, func(a, b model.State) int { return cmp.Compare(a.Deviated(), b.Deviated()) })
+	var used []Used
+	for _, u := range least.Uses() {
+		used = append(used, Used{u.Deviation, r.src.At(u.Obs.Index()).Entry.Line})
+	}
+	return used
 }
 
 // copy is a reader of its own from here on.

@@ -42,7 +42,11 @@ type Because struct {
 }
 
 func (r *reader) refuse(n int, o *record.Observation, d *model.Denial) *Refusal {
-	f := &Refusal{Rule: d.Rule, Line: o.Entry.Line, Log: o.Text(), Reason: d.Why, Allowed: r.allowed()}
+	f := &Refusal{Rule: d.Rule, Line: o.Entry.Line, Log: o.Text(), Reason: d.Why}
+	if r.judge.Brief {
+		return f
+	}
+	f.Allowed = r.allowed()
 	if o, ok := d.Clause.Due(); ok && d.Since.Known() {
 		if at, err := r.src.Pick([]int{d.Since.Index()}); err == nil {
 			f.Due = &Due{o, at[0].Entry.Line}

@@ -42,7 +42,8 @@ func (r *Reading) initialize(s State, k, n int) (State, *Denial) {
 		if c.nextMayStart.known() {
 			continue
 		}
-		if c.progress.isUnstarted() {
+		before, unstarted := *c, c.progress.isUnstarted()
+		if unstarted {
 			// It was started and has left no line so far.
 			if c.ended.known() {
 				return s, deny(c.ended.Rule, c.ended)
@@ -55,9 +56,20 @@ func (r *Reading) initialize(s State, k, n int) (State, *Denial) {
 		} else {
 			d = r.initHasSucceeded(&s, x, j, n, rule)
 		}
-		if d != nil {
+		if d == nil {
+			continue
+		}
+		after := s.c[j]
+		s.c[j] = before
+		if !r.initSkipped(&s, j, n) {
 			return s, d
 		}
+		if r.p.Containers[j].Role == podspec.Sidecar {
+			s.c[j] = after
+		} else if unstarted {
+			s.c[j].ended = at(n, rule)
+		}
+		s.c[j].nextMayStart = at(n, rule)
 	}
 	return s, nil
 }

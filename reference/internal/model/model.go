@@ -25,6 +25,10 @@ type model struct {
 	ev  record.Evidence
 	// logOnly: nothing but the log was recorded.
 	logOnly bool
+	// deviations are those that the reading allows; see [model.Deviate].
+	deviations rules.DeviationSet
+	// always are those of the kubelet that show wherever their precondition holds.
+	always rules.DeviationSet
 	// ignores are suspensions that do not count; nil where all do.
 	ignores func(rules.Clause, rules.Suspension) bool
 }
@@ -48,6 +52,14 @@ type Reading struct {
 	asNext bool
 	// looked is when all duties were looked at for the last time.
 	looked time.Time
+	// allowed are the deviations that this step may need, and asked those that would have made
+	// a difference to it.
+	allowed, asked rules.DeviationSet
+	// missing are the uses of this step for what is due and does not come.
+	missing []Use
+	// unshown are the deviations of which the precondition held, and that did not show where
+	// they always do.
+	unshown rules.DeviationSet
 }
 
 // ob returns observation n.
@@ -63,7 +75,7 @@ func (r *Reading) obAt(p record.Place) *record.Observation { return r.ob(p.Index
 
 // New is the model of one Pod on one kubelet, with the evidence of the whole trace.
 func New(k rules.Kubelet, p *podspec.Pod, src record.Source, ev record.Evidence, logOnly bool) *model {
-	return &model{k: k, p: p, src: src, ev: ev, logOnly: logOnly}
+	return &model{k: k, p: p, src: src, ev: ev, logOnly: logOnly, always: k.Deviations().Always()}
 }
 
 // Ignore has suspensions not count, as if the table did not have them.
@@ -145,6 +157,9 @@ func (r *Reading) recordLine(n int) {
 	// An instance may have been stopped for another reason than a probe, and the Pod goes on.
 	other := r.mayEverStartOver() || r.ev.Containers[i].Changed != 0
 	r.h[i].record(spec, run, l, n, old, other)
+	if l.Actor == trace.ReadinessProbe {
+		r.probedDuringStop(i, n)
+	}
 }
 
 // recordUpdate takes an update of the Pod into the history.

@@ -34,7 +34,7 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 		// The Event of a later probe may have been dropped.
 		wait = min(wait, r.ev.EventsWholeUntil.Sub(r.writtenAt(since)))
 	}
-	if wait > 3*time.Duration(p.Period)*time.Second+r.patient(prompt) {
+	if wait > 3*time.Duration(p.Period)*time.Second+r.patient(prompt) && !r.probesCancelled(s, i, begun, n) {
 		d := late(rules.ReadinessDuringStop, Cause{x.readinessLast, rules.ReadinessGoesOn}, "container %s is being stopped, and its readiness probe has not run for %s; its period is %d s", r.p.Containers[i].Name, wait, p.Period)
 		d.Because = append(d.Because, Cause{begun, rules.ReadinessGoesOn})
 		return d
@@ -61,7 +61,7 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 	if !since.Known() || r.ev.EndTimeUnknown && !r.podIsOver(s, i) {
 		return nil
 	}
-	if wait := r.between(since, n); wait > r.busyStopping(s, i, n)+r.patient(patience)+r.slack(n) {
+	if wait := r.between(since, n); wait > r.busyStopping(s, i, n)+r.patient(patience)+r.slack(n) && !r.deadSidecarAwaited(s, i, n) {
 		return late(rules.SidecarsTurn, Cause{since, rules.SidecarPrompt}, "sidecar %s got TERM %s after everything that it waits for had stopped", r.p.Containers[i].Name, wait)
 	}
 	return nil
@@ -168,7 +168,7 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	for _, a := range r.ev.Ends {
 		until = min(until, a.Index())
 	}
-	if wait := r.passed(since, until); wait > within+busy+spec.SleepStop+r.patient(prompt) {
+	if wait := r.passed(since, until); wait > within+busy+spec.SleepStop+r.patient(prompt) && !r.probesMissing(s, i, x.first, n) {
 		return late(rules.ProbedAfterRestart, Cause{x.first, rules.ProbedAgain}, "container %s was started again %s before, and has not been probed since", spec.Name, wait)
 	}
 	return nil

@@ -84,7 +84,7 @@ func (r *Reading) startupGates(s *State, i, n int) *Denial {
 		}
 		return nil
 	}
-	if spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !x.started.Known() && !r.excused(rules.GateClosed, i, n, 0) {
+	if spec.Startup.Declared && r.ev.Writes(i, trace.StartupProbe) && !x.started.Known() && !r.excused(rules.GateClosed, i, n, 0) && !r.startedEarly(s, i, s.c[i].run, n) {
 		return because(deny(rules.StartupGates), "the %s of container %s ran before the startup probe of this instance had succeeded", l.Actor, spec.Name)
 	}
 	return nil

@@ -18,6 +18,7 @@ func (s *Set) Add(t *State) {
 	if len(s.States) < many {
 		for i := range s.States {
 			if s.States[i].same(t) {
+				s.prefer(i, t)
 				return
 			}
 		}
@@ -34,9 +35,17 @@ func (s *Set) Add(t *State) {
 	h := t.hash()
 	for _, i := range s.places[h] {
 		if s.States[i].same(t) {
+			s.prefer(int(i), t)
 			return
 		}
 	}
 	s.places[h] = append(s.places[h], int32(len(s.States)))
 	s.States = append(s.States, *t)
+}
+
+// prefer puts t in the place of the same state if it needed fewer deviations.
+func (s *Set) prefer(i int, t *State) {
+	if t.used.len() < s.States[i].used.len() {
+		s.States[i] = *t
+	}
 }

@@ -26,6 +26,8 @@ type State struct {
 	startSyncEnded Cause
 	// terminating: the termination of the whole Pod has surely begun.
 	terminating Cause
+	// used are the observations that needed a deviation so far; nil where none did.
+	used *uses
 }
 
 // progress says how far a container has come in this round: whether it was started, and

@@ -18,7 +18,7 @@ import (
 )
 
 // objectFits checks what an update must satisfy by itself.
-func (r *Reading) objectFits(pod *corev1.Pod, n int) *Denial {
+func (r *Reading) objectFits(s *State, pod *corev1.Pod, n int) *Denial {
 	v := viewOf(r.p, pod)
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for k := range list {
@@ -27,7 +27,7 @@ func (r *Reading) objectFits(pod *corev1.Pod, n int) *Denial {
 			if !known {
 				continue
 			}
-			if d := r.containerFits(&r.p.Containers[i], cs, n); d != nil {
+			if d := r.containerFits(s, &r.p.Containers[i], cs, n); d != nil {
 				return d
 			}
 		}
@@ -42,7 +42,7 @@ func (r *Reading) objectFits(pod *corev1.Pod, n int) *Denial {
 func isStarted(cs *corev1.ContainerStatus) bool { return cs.Started != nil && *cs.Started }
 
 // containerFits checks the flags ready and started of one status.
-func (r *Reading) containerFits(spec *podspec.Container, cs *corev1.ContainerStatus, n int) *Denial {
+func (r *Reading) containerFits(s *State, spec *podspec.Container, cs *corev1.ContainerStatus, n int) *Denial {
 	runs, started, word := cs.State.Running != nil, isStarted(cs), record.StateWord(cs)
 	if spec.Role == podspec.InitContainer {
 		if exited := cs.State.Terminated != nil && cs.State.Terminated.ExitCode == 0; cs.Ready && !exited && !r.excused(rules.InitReady, -1, n, 0) {
@@ -60,7 +60,7 @@ func (r *Reading) containerFits(spec *podspec.Container, cs *corev1.ContainerSta
 		return because(deny(rules.Started), "container %s is shown as running and not started, but it has no startup probe", cs.Name)
 	case cs.Ready && !runs:
 		return because(deny(rules.Ready), "container %s is shown as ready, but it is %s", cs.Name, word)
-	case cs.Ready && !started && !forgot && !r.startupTakenBack(spec, cs):
+	case cs.Ready && !started && !forgot && !r.startupTakenBack(spec, cs) && !r.startedEarly(s, r.p.Index[cs.Name], cs.RestartCount, n):
 		return because(deny(rules.Ready), "container %s is shown as ready, but not as started", cs.Name)
 	case !spec.Readiness.Declared && runs && started && !cs.Ready && !spec.Startup.Declared:
 		return because(deny(rules.Ready), "container %s is shown as running and not ready, but it has no readiness probe", cs.Name)
@@ -97,27 +97,30 @@ func (r *Reading) wentBack(i int, cs *corev1.ContainerStatus) *Denial {
 }
 
 // readyFits says why container i cannot be ready, or unready, as it is shown.
-func (r *Reading) readyFits(i int, cs *corev1.ContainerStatus, n int) *Denial {
+func (r *Reading) readyFits(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
 	spec := &r.p.Containers[i]
 	if !spec.Readiness.Declared || spec.Role == podspec.InitContainer || !r.ev.Writes(i, trace.ReadinessProbe) {
 		return nil
 	}
 	if cs.Ready {
-		return r.becameReadyTooSoon(i, cs, n)
+		return r.becameReadyTooSoon(s, i, cs, n)
 	}
 	return r.becameUnreadyTooSoon(i, cs, n)
 }
 
 // becameReadyTooSoon says why container i cannot be ready yet: its readiness probe has not
 // succeeded successThreshold times.
-func (r *Reading) becameReadyTooSoon(i int, cs *corev1.ContainerStatus, n int) *Denial {
+func (r *Reading) becameReadyTooSoon(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
 	spec, h := &r.p.Containers[i], &r.h[i]
 	x := h.at(cs.RestartCount)
 	switch {
 	case r.excused(rules.ReadyNeedsSuccess, i, n, 0):
 	case !x.ready.Known():
+		if r.readyEarly(s, i, cs.RestartCount, n) {
+			return nil
+		}
 		return because(deny(rules.ReadyAfterProbe), "container %s is shown as ready, but no readiness probe of this instance has succeeded by then", cs.Name)
-	case h.shownReady != cs.RestartCount+1 && h.longestStreak < spec.Readiness.Success:
+	case h.shownReady != cs.RestartCount+1 && h.longestStreak < spec.Readiness.Success && !r.readyEarly(s, i, cs.RestartCount, n):
 		return because(deny(rules.SuccessThreshold, Cause{x.readinessLast, rules.SuccessThreshold}), "container %s is shown as ready after %d successes of its readiness probe in a row, but successThreshold is %d", cs.Name, h.longestStreak, spec.Readiness.Success)
 	}
 	return nil

@@ -66,6 +66,7 @@ func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 	if c.kill != byTermination || spec.Role != podspec.Sidecar || !r.graceLeft(&s, i, n) {
 		return s, nil
 	}
+	r.stoppedInTurn(&s, i, n)
 	// A sidecar waits for its turn: for the regular containers, and for the sidecars listed
 	// after it.
 	for j := i + 1; j < r.p.Inits+r.p.Regulars; j++ {
@@ -92,17 +93,23 @@ func (r *Reading) waitsFor(s *State, i, j int) bool {
 		if r.p.Containers[k].Role != podspec.Sidecar {
 			continue
 		}
-		c, x := &s.c[k], r.seenOf(s, k)
-		ended := x.mainEnd != 0 && x.mainEnd < s.terminating.Obs || c.ended.known() && c.ended.Obs < s.terminating.Obs
-		// If it died without a line, a status may show that only later.
-		died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.Containers[k].Exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
-			return !end.FinishedAt.After(r.obAt(s.terminating.Obs).At())
-		})
-		if ended || died || c.progress.isUnstarted() || r.h[k].over >= c.run {
+		if r.deadAtTermination(s, k) {
 			return false
 		}
 	}
 	return r.p.Containers[j].Role == podspec.Sidecar
+}
+
+// deadAtTermination reports whether container k may not have run when the termination of the Pod
+// began.
+func (r *Reading) deadAtTermination(s *State, k int) bool {
+	c, x := &s.c[k], r.seenOf(s, k)
+	ended := x.mainEnd != 0 && x.mainEnd < s.terminating.Obs || c.ended.known() && c.ended.Obs < s.terminating.Obs
+	// If it died without a line, a status may show that only later.
+	died := x.mainEnd == 0 && x.term == 0 && x.preStop == 0 && slices.ContainsFunc(r.ev.Containers[k].Exits[c.run], func(end *corev1.ContainerStateTerminated) bool {
+		return !end.FinishedAt.After(r.obAt(s.terminating.Obs).At())
+	})
+	return ended || died || c.progress.isUnstarted() || r.h[k].over >= c.run
 }
 
 // onPreStop takes a line of the preStop hook of container i.

@@ -31,7 +31,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 		}
 		return r.onDeleted([]State{s}, n), nil
 	}
-	if d := r.objectFits(pod, n); d != nil {
+	if d := r.objectFits(&s, pod, n); d != nil {
 		return nil, d
 	}
 	states, d := r.onContainers(s, st, n)
@@ -125,7 +125,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	if d != nil {
 		return nil, d
 	}
-	for _, d := range []*Denial{r.readyFits(i, cs, n), r.lostOverRestart(i, cs, n), r.killedTooSoon(&s, i, cs, n), r.outlivedGrace(&s, i, cs, n), r.outlivedBefore(i, cs, n)} {
+	for _, d := range []*Denial{r.readyFits(&s, i, cs, n), r.lostOverRestart(i, cs, n), r.killedTooSoon(&s, i, cs, n), r.outlivedGrace(&s, i, cs, n), r.outlivedBefore(i, cs, n)} {
 		if d != nil {
 			return nil, d
 		}

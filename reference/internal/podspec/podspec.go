@@ -108,6 +108,16 @@ func (s Container) Has(a trace.Actor) bool {
 	return false
 }
 
+// Probes is how many probes the container declares.
+func (s *Container) Probes() (n int) {
+	for _, p := range []Probe{s.Startup, s.Readiness, s.Liveness} {
+		if p.Declared {
+			n++
+		}
+	}
+	return n
+}
+
 // Probe returns the probe that an actor is; the zero value where it is none.
 func (s *Container) Probe(a trace.Actor) Probe {
 	switch a {

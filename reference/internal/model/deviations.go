@@ -1,0 +1,361 @@
+// The known faults of some releases, each with its precondition: where a chapter is about to
+// refuse something, it asks the function of the deviation that may explain it. A correct kubelet
+// is read without them. No rule of its own; package rules has the table.
+
+package model
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// Use is an observation that needed a deviation.
+type Use struct {
+	Deviation rules.Deviation
+	Obs       record.Place
+	// Where something due did not come, because of the deviation, of is the container, and
+	// since is from when it was due. One use explains all observations after that.
+	of    int
+	since record.Place
+}
+
+// uses is the newest use of a state, and those before it. It is never changed, so states
+// share it, and it is no part of what tells two states apart.
+type uses struct {
+	Use
+	count  int
+	before *uses
+}
+
+// and is the list and one more use.
+func (u *uses) and(use Use) *uses { return &uses{use, u.len() + 1, u} }
+
+// explains reports whether a use explains that what is due for a container has not come.
+func (u *uses) explains(d rules.Deviation, of int, since record.Place) bool {
+	for ; u != nil; u = u.before {
+		if u.Deviation == d && u.of == of && u.since == since {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *uses) len() int {
+	if u == nil {
+		return 0
+	}
+	return u.count
+}
+
+// Uses are the observations that needed a deviation for the state to be reached, in their order.
+func (s *State) Uses() []Use {
+	all := make([]Use, s.used.len())
+	for u := s.used; u != nil; u = u.before {
+		all[u.count-1] = u.Use
+	}
+	return all
+}
+
+// Deviated is how many uses there are.
+func (s *State) Deviated() int { return s.used.len() }
+
+// Deviate has the reading allow deviations, which is none otherwise.
+func (m *model) Deviate(with rules.DeviationSet) { m.deviations = with }
+
+// mostAtOnce bounds how many deviations one observation may need.
+const mostAtOnce = 3
+
+// StepDeviating is Step of a kubelet that may deviate: the states that follow without a deviation
+// come first, then those that need one, and so on. A deviation is tried only where its
+// precondition holds and it makes a difference.
+func (r *Reading) StepDeviating(s State, n int) (next []State, d *Denial) {
+	defer func() { r.allowed, r.asked = 0, 0 }()
+	for ways, tried := []rules.DeviationSet{0}, 0; tried < len(ways); tried++ {
+		r.allowed, r.asked, r.missing = ways[tried], 0, r.missing[:0]
+		after, other := r.Step(s, n)
+		d = firstOf(other, d) // what no deviation explains
+		if after == nil && other == nil {
+			after = []State{s}
+		}
+		for _, t := range after {
+			for with := range r.allowed.All() {
+				use := Use{Deviation: with, Obs: record.PlaceOf(n)}
+				if k := slices.IndexFunc(r.missing, func(u Use) bool { return u.Deviation == with }); k >= 0 {
+					use.of, use.since = r.missing[k].of, r.missing[k].since
+				}
+				t.used = t.used.and(use)
+			}
+			next = append(next, t)
+		}
+		for more := range (r.asked &^ r.allowed).All() {
+			if way := r.allowed.With(more); way.Len() <= mostAtOnce && !slices.Contains(ways, way) {
+				ways = append(ways, way)
+			}
+		}
+	}
+	if len(next) > 0 {
+		return next, nil
+	}
+	return nil, d
+}
+
+// deviates reports whether the kubelet has a deviation of which the precondition holds, and
+// this step may need it.
+func (r *Reading) deviates(d rules.Deviation, holds func() bool) bool {
+	if !r.deviations.Has(d) || !holds() {
+		return false
+	}
+	r.asked = r.asked.With(d)
+	return r.allowed.Has(d)
+}
+
+// doesWithout is deviates where what is due for container i since an observation does not come.
+func (r *Reading) doesWithout(d rules.Deviation, s *State, i int, since record.Place, holds func() bool) bool {
+	if r.deviations.Has(d) && s.used.explains(d, i, since) {
+		return true
+	}
+	if !r.deviates(d, holds) {
+		return false
+	}
+	r.missing = append(r.missing, Use{Deviation: d, of: i, since: since})
+	return true
+}
+
+// mustShow notes that the kubelet did here what a correct one does, where a deviation that it is
+// listed as having should have shown, if its precondition holds.
+func (r *Reading) mustShow(d rules.Deviation, holds func() bool) {
+	if r.always.Has(d) && !r.unshown.Has(d) && holds() {
+		r.unshown = r.unshown.With(d)
+	}
+}
+
+// Unshown are the deviations that should have shown in what was read, and did not.
+func (r *Reading) Unshown() rules.DeviationSet { return r.unshown }
+
+// startedEarly reports whether a deviation explains that instance run of container i is taken
+// for started by observation n, before its startup probe has succeeded.
+func (r *Reading) startedEarly(s *State, i int, run int32, n int) bool {
+	return r.startedInherited(i, run, n) || r.shownBeforeWorkers(i, run, n, true) || r.readyAsPodEnds(s, i, n) || r.sidecarUnprobed(s, i, run, n)
+}
+
+// readyEarly reports whether a deviation explains that instance run of container i is shown as
+// ready by observation n, before its readiness probe has succeeded often enough.
+func (r *Reading) readyEarly(s *State, i int, run int32, n int) bool {
+	return r.shownBeforeWorkers(i, run, n, false) || r.readyAsPodEnds(s, i, n) || r.sidecarUnprobed(s, i, run, n)
+}
+
+// startedInherited is [rules.StartedInherited]. A container that ended by itself was shown so
+// before it was started again, and so was one that had to wait for its back-off.
+func (r *Reading) startedInherited(i int, run int32, n int) bool {
+	return r.deviates(rules.StartedInherited, func() bool {
+		h, spec := &r.h[i], &r.p.Containers[i]
+		if !spec.Startup.Declared || run < 1 || h.over >= run-1 {
+			return false
+		}
+		old, x := h.at(run-1), h.at(run)
+		// Or it has taken that over itself.
+		inherited := !old.startupFirst.Known() && (old.livenessLast.Known() || old.readinessLast.Known())
+		had := old.started.Known() || inherited || !r.ev.Writes(i, trace.StartupProbe)
+		killed := old.failing.Known() && (!old.mainEnd.Known() || spec.SharedProcesses)
+		stopped := old.term.Known() || old.preStop.Known() || killed || r.changedBy(i, n)
+		return had && stopped && r.startupNotDue(i, x.startupFirst, n)
+	})
+}
+
+// startupNotDue reports whether observation n may be made before the startup worker of container i
+// has taken back that it was started. The worker does that at one tick and probes at the
+// next one, whose line is first; another probe may be in flight.
+func (r *Reading) startupNotDue(i int, first record.Place, n int) bool {
+	if !first.Known() {
+		return true
+	}
+	o := r.ob(n)
+	if !o.IsLog {
+		return r.ob(n).Entry.At.Sub(r.writtenAt(first)) < overtaken
+	}
+	p := r.p.Containers[i].Probe(o.Log.Actor)
+	return r.between(first, n) <= time.Duration(p.Timeout)*time.Second+r.slack(n)
+}
+
+// shownBeforeWorkers is [rules.ShownBeforeWorkers]; started asks for the flag started, and for
+// ready otherwise.
+func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool {
+	return r.deviates(rules.ShownBeforeWorkers, func() bool {
+		h, x, restart := &r.h[i], r.h[i].at(run), record.Place(0)
+		for _, a := range r.ev.Restarts {
+			if !a.After(n) {
+				restart = a
+			}
+		}
+		began := x.first
+		if !began.Known() && h.shownRun == run {
+			began = h.shownObs
+		}
+		if !restart.Known() || !began.Known() || began >= restart {
+			return false
+		}
+		if started {
+			first := x.startupLast
+			if first < restart {
+				first = 0
+			}
+			return r.startupNotDue(i, first, n)
+		}
+		if x.readinessLast >= restart && r.ob(n).Entry.At.Sub(r.writtenAt(x.readinessLast)) >= overtaken {
+			return false
+		}
+		return !r.k.Remembers() || r.youngAtRestart(x, n)
+	})
+}
+
+// readyAsPodEnds is [rules.ReadyAsPodEnds].
+func (r *Reading) readyAsPodEnds(s *State, i, n int) bool {
+	return r.deviates(rules.ReadyAsPodEnds, func() bool {
+		return r.ob(n).Entry.Pod != nil && (r.failedInit(s) >= 0 || pastDeadline(r.ob(n).Entry))
+	})
+}
+
+// pastDeadline reports whether the deadline of a Pod had passed at an update. The kubelet counts
+// from when it first saw the Pod, in whole seconds (pkg/kubelet/active_deadline.go).
+func pastDeadline(e *trace.Entry) bool {
+	deadline, start := e.Pod.Spec.ActiveDeadlineSeconds, e.Pod.Status.StartTime
+	return deadline != nil && start != nil && e.At.Sub(start.Time) >= time.Duration(*deadline)*time.Second-record.StampSlack
+}
+
+// probesCancelled is [rules.ProbesCancelled].
+func (r *Reading) probesCancelled(s *State, i int, since record.Place, n int) bool {
+	return r.doesWithout(rules.ProbesCancelled, s, i, since, func() bool {
+		return !r.p.Containers[i].Readiness.Network && r.endedFromOutside(n)
+	})
+}
+
+// probedDuringStop notes line n, of a readiness probe of container i, if one that
+// [rules.ProbesCancelled] would have kept from being run.
+func (r *Reading) probedDuringStop(i, n int) {
+	r.mustShow(rules.ProbesCancelled, func() bool {
+		p, l := &r.p.Containers[i].Readiness, &r.ob(n).Log
+		if p.Network || r.ev.NodeStoodStill || len(r.ev.Restarts) > 0 {
+			return false
+		}
+		// One may have been in flight when the Pod was deleted.
+		flight := time.Duration(p.Timeout)*time.Second + r.patient(landing)
+		return len(r.ev.Ends) > 0 && l.Time.Sub(r.obAt(r.ev.Ends[0]).Entry.At) > flight
+	})
+}
+
+// landing is how much longer than its time-out a probe may take to write its line. This is
+// patience.
+const landing = 2 * time.Second
+
+// endedFromOutside reports whether the Pod may have been deleted or evicted by observation n.
+func (r *Reading) endedFromOutside(n int) bool {
+	if r.ev.EndTimeUnknown {
+		return true
+	}
+	for _, a := range r.ev.Ends {
+		if !a.After(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// probesMissing is [rules.SidecarUnprobed] where probes of sidecar i are due since an observation.
+func (r *Reading) probesMissing(s *State, i int, since record.Place, n int) bool {
+	return r.doesWithout(rules.SidecarUnprobed, s, i, since, func() bool { return r.lacksWorkers(s, i, s.c[i].run, n) })
+}
+
+// sidecarUnprobed is [rules.SidecarUnprobed] where the sidecar is shown as started or ready.
+func (r *Reading) sidecarUnprobed(s *State, i int, run int32, n int) bool {
+	return r.deviates(rules.SidecarUnprobed, func() bool { return r.lacksWorkers(s, i, run, n) })
+}
+
+// lacksWorkers reports whether instance run of container i may have no probe workers. Where nothing listed before it has a probe worker,
+// the next sync makes new ones for it: one that comes by itself within a minute and a half
+// (pkg/kubelet/pod_workers.go, completeWork).
+func (r *Reading) lacksWorkers(s *State, i int, run int32, n int) bool {
+	spec := &r.p.Containers[i]
+	if spec.Role != podspec.Sidecar || r.p.Policy != corev1.RestartPolicyNever || run < 1 {
+		return false
+	}
+	since, open := r.h[i].at(run).first, false
+	for j := range r.p.Containers {
+		other := &r.p.Containers[j]
+		if j == i || other.Probes() == 0 || !r.p.IsRegular(j) && j > i {
+			continue
+		}
+		if end := r.seenOf(s, j).mainEnd; end.Known() {
+			since = max(since, end)
+		} else {
+			open = true
+		}
+	}
+	if open || !since.Known() || spec.Probes() > 1 {
+		return true // its own startup worker may be left, and then no other one is made
+	}
+	at := r.ob(n).At()
+	return at.Sub(r.obAt(since).At()) < r.firstProbeWithin(i)+resync+r.patient(patience)
+}
+
+// resync is how long a sync comes after the one before it if nothing asks for one
+// (pkg/kubelet/pod_workers.go, completeWork: the sync frequency and half of it).
+const resync = 90 * time.Second
+
+// deadSidecarAwaited is [rules.DeadSidecarAwaited].
+func (r *Reading) deadSidecarAwaited(s *State, i, n int) bool {
+	return r.deviates(rules.DeadSidecarAwaited, func() bool {
+		return !r.graceLeft(s, i, n) && r.laterSidecarDead(s, i)
+	})
+}
+
+// stoppedInTurn notes the TERM of sidecar i at line n, if it came in a turn that
+// [rules.DeadSidecarAwaited] would have kept from coming.
+func (r *Reading) stoppedInTurn(s *State, i, n int) {
+	r.mustShow(rules.DeadSidecarAwaited, func() bool {
+		return r.graceLeft(s, i, n) && len(r.ev.Restarts) == 0 && r.laterSidecarDead(s, i)
+	})
+}
+
+// laterSidecarDead reports whether a sidecar listed after sidecar i did not run when the
+// termination of the Pod began.
+func (r *Reading) laterSidecarDead(s *State, i int) bool {
+	for k := i + 1; k < r.p.Inits; k++ {
+		if r.p.Containers[k].Role == podspec.Sidecar && r.deadAtTermination(s, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// initSkipped is [rules.InitSkipped], of init container or sidecar j. The sync that makes the
+// sandbox starts the first one of them in it.
+func (r *Reading) initSkipped(s *State, j, n int) bool {
+	return r.deviates(rules.InitSkipped, func() bool {
+		if !s.startedOver || !r.ev.NewSandbox {
+			return false
+		}
+		c, run := &s.c[j], int32(-1)
+		if !c.progress.isUnstarted() {
+			run = c.run
+		}
+		if j == 0 && run < 0 && r.ev.Writes(j, trace.Main) {
+			return false
+		}
+		if r.p.Containers[j].Role == podspec.Sidecar || !r.ev.Marks(j, trace.Main) {
+			return true
+		}
+		for k := range r.h[j].runs {
+			if x := &r.h[j].runs[k]; x.run != run && x.mainEnd.Known() && x.mainCode == 0 {
+				return true
+			}
+		}
+		return false
+	})
+}

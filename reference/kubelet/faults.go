@@ -27,6 +27,8 @@ type Faults struct {
 	// ForgetsSidecar: in a Pod with policy Never a restarted sidecar is not
 	// probed (kubernetes/kubernetes#132826).
 	ForgetsSidecar bool
+	// Omits is what the kubelet never does of that which it has to do.
+	Omits Duty
 }
 
 // reorder is RestartsBackwards.

@@ -9,7 +9,7 @@ import "github.com/podorder/podorder/reference/trace"
 //
 // hooks/poststart-blocks-next, hooks/poststart-once, hooks/one-at-a-time
 func (k *kubelet) postStart(p *proc, i *instance) (reason string) {
-	if k.specs[i.c].PostStart == None {
+	if k.specs[i.c].PostStart == None || k.omits(PostStartHooks) {
 		return ""
 	}
 	x := k.hook(i, trace.PostStart)

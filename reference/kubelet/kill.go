@@ -21,7 +21,7 @@ func (k *kubelet) killContainer(p *proc, i *instance, message string, grace int,
 		return
 	}
 	k.event(i.c, "Normal", "Killing", message)
-	if k.specs[i.c].PreStop != None && grace > 0 {
+	if k.specs[i.c].PreStop != None && grace > 0 && !k.omits(PreStopHooks) {
 		grace -= k.preStop(p, i, grace)
 	}
 	if turn != nil && grace > 0 {

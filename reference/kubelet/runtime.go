@@ -175,6 +175,9 @@ func (n *node) stop(p *proc, i *instance, seconds int) {
 		return
 	}
 	i.term = true
+	if n.omits(Kills) {
+		p.await(func() bool { return !i.running })
+	}
 	if !p.awaitUntil(n.now+1000*seconds, func() bool { return !i.running }) {
 		n.dies(i, 137)
 	}

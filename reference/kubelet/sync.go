@@ -61,6 +61,9 @@ func (k *kubelet) syncContainers(p *proc, v snapshot) (err *syncError, acted boo
 	//
 	// start/listed-order, hooks/poststart-blocks-next
 	for _, c := range a.starts {
+		if k.omitsStart(c, v) {
+			continue
+		}
 		failed := k.startContainer(p, c, v)
 		err = err.and(failed)
 		// An init container that cannot be started ends the sync.

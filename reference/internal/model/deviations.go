@@ -218,15 +218,26 @@ func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool
 // readyAsPodEnds is [rules.ReadyAsPodEnds].
 func (r *Reading) readyAsPodEnds(s *State, i, n int) bool {
 	return r.deviates(rules.ReadyAsPodEnds, func() bool {
-		return r.ob(n).Entry.Pod != nil && (r.failedInit(s) >= 0 || pastDeadline(r.ob(n).Entry))
+		return r.ob(n).Entry.Pod != nil && r.hasFailed(s, n)
 	})
 }
 
-// pastDeadline reports whether the deadline of a Pod had passed at an update. The kubelet counts
+// hasFailed reports whether the kubelet may have decided by observation n that the Pod has failed,
+// while containers still run: an init container failed for good, or the deadline has passed.
+func (r *Reading) hasFailed(s *State, n int) bool { return r.failedInit(s) >= 0 || r.pastDeadline(n) }
+
+// pastDeadline reports whether the deadline of the Pod had passed at observation n. The kubelet counts
 // from when it first saw the Pod, in whole seconds (pkg/kubelet/active_deadline.go).
-func pastDeadline(e *trace.Entry) bool {
-	deadline, start := e.Pod.Spec.ActiveDeadlineSeconds, e.Pod.Status.StartTime
-	return deadline != nil && start != nil && e.At.Sub(start.Time) >= time.Duration(*deadline)*time.Second-record.StampSlack
+func (r *Reading) pastDeadline(n int) bool {
+	o := r.ob(n)
+	pod := o.Entry.Pod
+	if pod == nil && r.shownAt.Known() {
+		pod = r.obAt(r.shownAt).Entry.Pod
+	}
+	if pod == nil || pod.Spec.ActiveDeadlineSeconds == nil || pod.Status.StartTime == nil {
+		return false
+	}
+	return o.At().Sub(pod.Status.StartTime.Time) >= time.Duration(*pod.Spec.ActiveDeadlineSeconds)*time.Second-record.StampSlack
 }
 
 // probesCancelled is [rules.ProbesCancelled].

@@ -5,7 +5,6 @@
 package model
 
 import (
-	"slices"
 	"time"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
@@ -16,7 +15,8 @@ import (
 
 // readinessOverdue says why the readiness probe of container i, which is being stopped, should
 // have been run again: it goes on while the Pod is terminated. It does not go on where an init
-// container has failed for good: then the Pod has its final phase before anything is stopped
+// container has failed for good, or the deadline has passed: then the Pod has its final phase
+// before anything is stopped
 // (pkg/kubelet/kubelet_pods.go, getPhase), and with that the probes end
 // (pkg/kubelet/prober/worker.go, doProbe).
 func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
@@ -26,7 +26,7 @@ func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	}
 	begun := r.stopBegun(x)
 	since := max(x.readinessLast, begun)
-	if begun == 0 || r.failedInit(s) >= 0 || r.excused(rules.ReadinessDuringStop, i, n, 0) {
+	if begun == 0 || r.hasFailed(s, n) || r.writesLater(i, n) || r.excused(rules.ReadinessDuringStop, i, n, 0) {
 		return nil
 	}
 	wait := r.passed(since, n)
@@ -52,16 +52,25 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 	if !known {
 		return nil
 	}
-	for _, a := range slices.Concat(r.ev.Ends, r.ev.SandboxStops) {
+	for _, a := range r.ev.SandboxStops {
 		if a.Index() < n && a > since {
-			return nil // what came last is the act, which has another clock
+			return nil
+		}
+	}
+	for _, a := range r.ev.Ends {
+		if !a.After(n) {
+			since = max(since, a)
 		}
 	}
 	// Nor is it known when somebody ended a Pod that did not come to its end by itself.
 	if !since.Known() || r.ev.EndTimeUnknown && !r.podIsOver(s, i) {
 		return nil
 	}
-	if wait := r.between(since, n); wait > r.busyStopping(s, i, n)+r.patient(patience)+r.slack(n) && !r.deadSidecarAwaited(s, i, n) {
+	wait := r.passed(since, n)
+	if r.obAt(since).IsLog {
+		wait = r.between(since, n)
+	}
+	if wait > r.busyStopping(s, i, n)+r.patient(patience)+r.slack(n) && !r.deadSidecarAwaited(s, i, n) {
 		return late(rules.SidecarsTurn, Cause{since, rules.SidecarPrompt}, "sidecar %s got TERM %s after everything that it waits for had stopped", r.p.Containers[i].Name, wait)
 	}
 	return nil
@@ -72,6 +81,9 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 func (r *Reading) turnOfSidecar(s *State, i int) (since record.Place, known bool) {
 	for j := range r.p.Inits + r.p.Regulars {
 		spec, y := &r.p.Containers[j], r.seenOf(s, j)
+		if r.neverRan(s, j) {
+			continue
+		}
 		if spec.Role != podspec.InitContainer {
 			// The sync before the termination may still have been starting containers, and
 			// waited for their hooks.
@@ -102,6 +114,22 @@ func (r *Reading) turnOfSidecar(s *State, i int) (since record.Place, known bool
 		since = max(since, y.mainEnd)
 	}
 	return since, true
+}
+
+// neverRan reports whether container j was surely not started when the termination began: an init
+// container listed before it had begun and not come to its end.
+func (r *Reading) neverRan(s *State, j int) bool {
+	if s.c[j].progress.isStarted() || r.seenOf(s, j).first.Known() {
+		return false
+	}
+	for m := range min(j, r.p.Inits) {
+		c, x := &s.c[m], r.seenOf(s, m)
+		open := !x.mainEnd.Known() || x.mainCode != 0 || x.mainEnd >= s.terminating.Obs
+		if r.p.Containers[m].Role == podspec.InitContainer && c.progress.isStarted() && x.mainBegin.Known() && open {
+			return true
+		}
+	}
+	return false
 }
 
 // startedAgainAtLast reports whether container j is a sidecar that may have been started
@@ -151,7 +179,7 @@ func (r *Reading) stoppedBySync(s *State, j, n int) time.Duration {
 // probed like the instance before it.
 func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	spec, c, x := &r.p.Containers[i], &s.c[i], r.seenOf(s, i)
-	if c.run <= 0 || s.terminating.known() || c.progress.isFirst() || x.probed.Known() || !x.first.Known() || c.kill != notKilled || !r.lives(s, i, n) || r.excused(rules.ProbedAfterRestart, i, n, 0) {
+	if c.run <= 0 || s.terminating.known() || c.progress.isFirst() || x.probed.Known() || !x.first.Known() || c.kill != notKilled || !r.lives(s, i, n) || r.writesLater(i, n) || r.excused(rules.ProbedAfterRestart, i, n, 0) {
 		return nil
 	}
 	within := r.firstProbeWithin(i)
@@ -172,6 +200,16 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 		return late(rules.ProbedAfterRestart, Cause{x.first, rules.ProbedAgain}, "container %s was started again %s before, and has not been probed since", spec.Name, wait)
 	}
 	return nil
+}
+
+// writesLater reports whether container i writes after observation n, which is a line of another
+// one. What is late for it is then refused at its own line.
+func (r *Reading) writesLater(i, n int) bool {
+	if o := r.ob(n); !o.IsLog || o.Container == i {
+		return false
+	}
+	last := r.ev.Containers[i].LastAlive
+	return last.After(n) && r.obAt(last).IsLog
 }
 
 // firstProbeWithin is the time within which the first line of a probe of container i comes:

@@ -23,7 +23,7 @@ import (
 // If the model does not cover the kubelet, the reason of the verdict says as which
 // version it was judged.
 func Check(k Kubelet, pod *corev1.Pod, t *trace.Trace) Verdict {
-	return check(judge.Judge{Kubelet: k}, pod, t).of(k)
+	return LogKnown{}.Check(k, pod, t)
 }
 
 // check has the judge look at a trace: whose Pod it is, and whether it is a log alone, is
@@ -65,7 +65,7 @@ func check(j judge.Judge, pod *corev1.Pod, t *trace.Trace) Verdict {
 		if g != nil && v.Outcome == Violation && j.Untimed().Passes(obs) {
 			return standstill(g, v)
 		}
-		return v
+		return alone(j, v, res, len(obs))
 	case res.Accepted < len(obs):
 		return undecided(res.Accepted, obs[res.Accepted].Entry.Line)
 	}
@@ -79,22 +79,25 @@ func check(j judge.Judge, pod *corev1.Pod, t *trace.Trace) Verdict {
 	}
 	v = accept(k, len(obs), t.Logs())
 	v.Unshown = slices.Collect(res.Unshown.All())
-	return v
+	return alone(j, v, res, len(obs))
 }
 
 // CheckLog judges a log alone, as Check does with a trace that is
 // [trace.Trace.LogOnly]. It needs little memory: it reads the log once, and a
 // second time only if a line is refused.
 func CheckLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
-	return checkLog(k, pod, log).of(k)
+	return LogKnown{}.CheckLog(k, pod, log)
 }
 
-func checkLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
+// checkLog has the judge look at a log: the Pod of it is filled in here.
+func checkLog(j judge.Judge, pod *corev1.Pod, log io.ReadSeeker) Verdict {
+	k := j.Kubelet
 	p, v := planFor(k, pod)
 	if v.Outcome != 0 {
 		return v
 	}
-	res, lines, err := judge.Judge{Kubelet: k, Pod: p, LogOnly: true}.Log(log)
+	j.Pod, j.LogOnly = p, true
+	res, lines, err := j.Log(log)
 	switch {
 	case errors.Is(err, judge.ErrTooLarge):
 		return Verdict{Outcome: Inconclusive, Line: lines, Reason: err.Error()}
@@ -105,16 +108,18 @@ func checkLog(k Kubelet, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	case lines == 0:
 		return Verdict{Outcome: Inconclusive, Reason: "nothing was recorded"}
 	case res.Refusal != nil:
-		return explain(k.Deviations(), refused(res), func(with rules.DeviationSet, brief bool) (judge.Result, bool) {
-			res, _, err := judge.Judge{Kubelet: k, Pod: p, LogOnly: true, Deviations: with, Brief: brief}.Log(log)
+		v = explain(k.Deviations(), refused(res), func(deviations rules.DeviationSet, brief bool) (judge.Result, bool) {
+			j.Deviations, j.Brief = deviations, brief
+			res, _, err := j.Log(log)
 			return res, err == nil && res.Accepted == lines
 		})
+		return alone(j, v, res, lines)
 	case res.Accepted < lines:
 		return undecided(res.Accepted, res.Accepted+1)
 	}
 	v = accept(k, lines, lines)
 	v.Unshown = slices.Collect(res.Unshown.All())
-	return v
+	return alone(j, v, res, lines)
 }
 
 // refused is the verdict on an observation that breaks a rule.

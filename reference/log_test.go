@@ -183,7 +183,8 @@ func TestLargePod(t *testing.T) {
 	// The same with a line of the first hook after everything else.
 	late := *tr.Entries[1].Log
 	tr.Entries = append(tr.Entries, trace.Entry{Log: &late, Line: len(tr.Entries) + 1})
-	assert.Equal(t, reference.Check(k, pod, tr).Outcome, reference.Violation)
+	v = reference.Check(k, pod, tr)
+	assert.Equal(t, v.Outcome, reference.Violation, v.Text())
 }
 
 // A Pod of 12 containers with hooks and probes, 4 of them sidecars, 5,000 lines.

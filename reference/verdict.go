@@ -114,6 +114,12 @@ type Verdict struct {
 	// Unshown are known faults that this kubelet is listed as having, and that should have
 	// shown in the trace and did not.
 	Unshown []rules.Deviation
+	// Assumed is what a verdict on a log alone takes for granted, in sentences, and NotJudged
+	// are the rules that only an update, an Event or an act can show to be broken.
+	Assumed, NotJudged []string
+	// Explained is what would explain an inconclusive log alone, in sentences: all of it
+	// together, and nothing less.
+	Explained []string
 	// Unmodelled are the fields or acts that the model does not know.
 	Unmodelled []string
 	// Reason says in a sentence why the outcome is what it is.
@@ -134,10 +140,14 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 		Due        *Overdue    `json:"due,omitempty"`
 		Unmodelled []string    `json:"unmodelled"`
 		Deviations []Deviation `json:"deviations"`
+		Assumed    []string    `json:"assumed"`
+		Explained  []string    `json:"explained"`
+		NotJudged  []string    `json:"notJudged"`
 		Reason     string      `json:"reason"`
 	}{
 		v.Outcome.String(), v.Rule, v.Issue, v.Line, v.Log, v.Accepted,
-		orEmpty(v.Allowed), orEmpty(v.Because), v.Overdue, orEmpty(v.Unmodelled), orEmpty(v.Deviations), v.Reason,
+		orEmpty(v.Allowed), orEmpty(v.Because), v.Overdue, orEmpty(v.Unmodelled), orEmpty(v.Deviations),
+		orEmpty(v.Assumed), orEmpty(v.Explained), orEmpty(v.NotJudged), v.Reason,
 	})
 }
 
@@ -197,6 +207,7 @@ func (v Verdict) Text() string {
 	for _, u := range v.Unmodelled {
 		fmt.Fprintf(&b, "  unknown  %s\n", u)
 	}
+	v.aloneText(&b)
 	return b.String()
 }
 

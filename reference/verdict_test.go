@@ -104,7 +104,7 @@ func TestOutcomes(t *testing.T) {
 func TestVerdictJSON(t *testing.T) {
 	b, err := json.Marshal(reference.Verdict{Outcome: reference.Broken, Line: 3, Log: "x"})
 	assert.NilError(t, err)
-	assert.Equal(t, string(b), `{"verdict":"broken","rule":"","issue":"","line":3,"log":"x","accepted":0,"allowed":[],"because":[],"unmodelled":[],"deviations":[],"reason":""}`)
+	assert.Equal(t, string(b), `{"verdict":"broken","rule":"","issue":"","line":3,"log":"x","accepted":0,"allowed":[],"because":[],"unmodelled":[],"deviations":[],"assumed":[],"explained":[],"notJudged":[],"reason":""}`)
 }
 
 func TestTextSaysWhatSuspendsTheRule(t *testing.T) {

@@ -129,7 +129,7 @@ var table = []Rule{
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 	},
 	{
-		Slug: PreStopFirst, Level: Must, Basis: Documented,
+		Slug: PreStopFirst, Level: Must, Basis: Documented, Log: true,
 		Says:   "A preStop hook completes before TERM is sent to its container, unless the grace period runs out first.",
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
 	},
@@ -238,13 +238,13 @@ var table = []Rule{
 		Gate:   GateSidecars,
 	},
 	{
-		Slug: SidecarsLast, Level: Must, Basis: Documented,
+		Slug: SidecarsLast, Level: Must, Basis: Documented, Log: true,
 		Says:   "A sidecar gets TERM only after every regular container has stopped, unless the grace period runs out first.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/",
 		Gate:   GateSidecars,
 	},
 	{
-		Slug: SidecarsReverse, Level: Must, Basis: Documented,
+		Slug: SidecarsReverse, Level: Must, Basis: Documented, Log: true,
 		Says:   "Sidecars get TERM in the reverse of the listed order. Each waits until those listed after it have stopped, unless the grace period runs out first.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 		Gate:   GateSidecars,
@@ -283,7 +283,7 @@ var table = []Rule{
 		Source: "pkg/kubelet/pod_workers.go (podWorkerLoop)",
 	},
 	{
-		Slug: InitialDelay, Level: Must, Basis: Documented,
+		Slug: InitialDelay, Level: Must, Basis: Documented, Log: true,
 		Says:   "A probe waits for initialDelaySeconds after its container has started. It may come up to one second early.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
 	},

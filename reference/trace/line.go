@@ -172,6 +172,10 @@ func cutStamp(s string, l *Line) (stamp, rest string, err error) {
 	return stamp, rest, nil
 }
 
+// ParseTime reads a time as it stands at the beginning of a line: the output of date(1) in the C
+// locale, or RFC 3339 with up to 9 decimals.
+func ParseTime(s string) (time.Time, error) { return parseStamp(s) }
+
 func parseStamp(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, fmt.Errorf("empty time stamp")

@@ -42,6 +42,9 @@ type options struct {
 	json, strict                                       bool
 	// writes says who writes to the log; nil where it is not given.
 	writes *string
+	// known is what is known beside a log, and told whether a flag says anything of it.
+	known reference.LogKnown
+	told  bool
 }
 
 // input is what the command line names, read.
@@ -92,7 +95,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	in.tellWrites()
 	if in.log != nil {
-		v := reference.CheckLog(in.kubelet, in.pod, in.log)
+		v := o.known.CheckLog(in.kubelet, in.pod, in.log)
 		if v.Outcome == reference.Broken && v.Log == "" {
 			if _, err := in.log.Seek(0, io.SeekStart); err == nil {
 				v.Log = line(in.log, v.Line)
@@ -105,7 +108,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	v := reference.CheckTrace(in.kubelet, in.trace)
 	if in.pod != nil {
-		v = reference.Check(in.kubelet, in.pod, in.trace)
+		v = o.known.Check(in.kubelet, in.pod, in.trace)
 	}
 	if in.witness != nil {
 		v = v.Witnessed(in.trace, in.witness)
@@ -147,6 +150,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	})
 	fs.BoolVar(&o.json, "json", false, "print the verdict as one JSON object")
 	fs.BoolVar(&o.strict, "strict", false, "let a known issue count as a violation")
+	o.logFlags(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(stderr, "judge judges a saved log or trace without a cluster.\n\nusage: judge -kubernetes version -pod file [-object kind/name] -log file\n       judge -trace file\n\nflags:")
@@ -163,6 +167,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("nothing to judge: name a log with -log or a trace with -trace")
 	case o.log != "" && o.trace != "":
 		return o, errors.New("-log and -trace both name something to judge; give one of them")
+	case o.told && o.log == "":
+		return o, errors.New("-deleted-at, -grace and -assume are for a log alone, named by -log; a trace says itself what was done")
 	case o.pod != "" && o.caseID != "":
 		return o, errors.New("-pod and -case both name a Pod; give one of them")
 	case o.object != "" && o.pod == "":

@@ -21,13 +21,13 @@ const most = 200
 // break the rule of d. Most come before it; one that comes later shows that a
 // process writes to the log at all, or that there are Events of that time. Where
 // nothing shorter than the whole trace does, it returns those that d names. Of them, it
-// points at the one that forbids most directly what was refused.
-func (r *reader) contradiction(n int, o *record.Observation, d *model.Denial) (why []Because, direct int) {
+// points at the one that forbids most directly what was refused. named are their indexes.
+func (r *reader) contradiction(n int, o *record.Observation, d *model.Denial) (why []Because, direct int, named []int) {
 	rules := map[int]string{}
 	for _, c := range d.Because {
 		rules[c.Obs.Index()] = c.Rule
 	}
-	named := slices.Sorted(maps.Keys(rules))
+	named = slices.Sorted(maps.Keys(rules))
 	bearing := r.bearing(named, n)
 	recent := bearing
 	for at := max(0, n-most); at < n; at++ {
@@ -43,7 +43,7 @@ func (r *reader) contradiction(n int, o *record.Observation, d *model.Denial) (w
 	}
 	obs, err := r.src.Pick(short)
 	if err != nil {
-		return nil, 0 // the file has changed under the judge; the verdict stands
+		return nil, 0, nil // the file has changed under the judge; the verdict stands
 	}
 	rank := len(d.Because)
 	for i, at := range short {
@@ -58,7 +58,7 @@ func (r *reader) contradiction(n int, o *record.Observation, d *model.Denial) (w
 		}
 		why = append(why, Because{Line: obs[i].Entry.Line, Log: obs[i].Text(), Rule: rule})
 	}
-	return why, direct
+	return why, direct, short
 }
 
 // fewest drops from some observations before n what is not needed for the

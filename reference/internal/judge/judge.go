@@ -15,6 +15,8 @@ type Judge struct {
 	Pod     *podspec.Pod
 	// LogOnly: nothing but the log was recorded.
 	LogOnly bool
+	// Assume is what a log alone is judged by.
+	Assume record.Assumptions
 	// Complete: every process of the Pod writes every line that it can.
 	Complete bool
 	// Ignores are suspensions that do not count, as if the table did not have them; nil
@@ -43,6 +45,8 @@ type Result struct {
 	Used []Used
 	// Unshown are the deviations of the kubelet that should have shown and did not.
 	Unshown rules.DeviationSet
+	// explain is [Result.Explain] of a log alone that is refused.
+	explain func(rules.DeviationSet) *Explanation
 }
 
 // Used is an observation that needed a deviation.
@@ -55,7 +59,12 @@ type Used struct {
 func (j Judge) Trace(obs []record.Observation) Result {
 	r, n, d := j.readNumbered(obs, judging())
 	if d != nil {
-		return Result{Accepted: n, Refusal: r.refuse(n, &obs[n], d), Used: r.used()}
+		res := Result{Accepted: n, Refusal: r.refuse(n, &obs[n], d), Used: r.used()}
+		res.explain = r.explainer(n, d, res.Refusal.named, func(j Judge) (passes, undecided bool) {
+			n, rule := j.Decide(obs)
+			return n == len(obs), n < len(obs) && rule == ""
+		})
+		return res
 	}
 	return Result{Accepted: n, Used: r.used(), Unshown: r.Unshown()}
 }
@@ -94,7 +103,8 @@ func (j Judge) Log(log io.ReadSeeker) (res Result, lines int, err error) {
 	case !fits:
 		return Result{Accepted: f.Lines - 1}, f.Lines, ErrTooLarge
 	}
-	r := j.reader(f, g.Evidence(), judging())
+	ev := g.Evidence()
+	r := j.reader(f, ev, judging())
 	var o record.Observation
 	for n := range f.Lines {
 		o = *f.At(n)
@@ -104,13 +114,33 @@ func (j Judge) Log(log io.ReadSeeker) (res Result, lines int, err error) {
 				return Result{Accepted: n}, f.Lines, err
 			}
 			r.Look(n, &some[0])
-			return Result{Accepted: n, Refusal: r.refuse(n, &some[0], d), Used: r.used()}, f.Lines, nil
+			res := Result{Accepted: n, Refusal: r.refuse(n, &some[0], d), Used: r.used()}
+			res.explain = r.explainer(n, d, res.Refusal.named, func(j Judge) (passes, undecided bool) {
+				return j.passes(f, f.Lines, ev)
+			})
+			return res, f.Lines, nil
 		}
 		if r.tooMany {
 			return Result{Accepted: n}, f.Lines, nil
 		}
 	}
 	return Result{Accepted: f.Lines, Used: r.used(), Unshown: r.Unshown()}, f.Lines, nil
+}
+
+// passes reports whether all of so many observations are accepted, or that it cannot decide.
+func (j Judge) passes(src record.Source, lines int, ev record.Evidence) (passes, undecided bool) {
+	r := j.reader(src, ev, judging())
+	var o record.Observation
+	for n := range lines {
+		o = *src.At(n)
+		if r.advance(n, &o) != nil {
+			return false, false
+		}
+		if r.tooMany {
+			return false, true
+		}
+	}
+	return true, false
 }
 
 // ErrTooLarge is the error of [Judge.Log] for a line with a number that is too large for the model.

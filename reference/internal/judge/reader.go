@@ -42,6 +42,9 @@ type reader struct {
 }
 
 func (j Judge) reader(src record.Source, ev record.Evidence, b budget) *reader {
+	if j.LogOnly {
+		ev = ev.Assume(j.Pod, j.Assume)
+	}
 	m := model.New(j.Kubelet, j.Pod, src, ev, j.LogOnly)
 	m.Ignore(j.Ignores)
 	m.Deviate(j.Deviations)

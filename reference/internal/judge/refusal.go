@@ -23,6 +23,8 @@ type Refusal struct {
 	Allowed []string
 	// Because are the other observations that rule it out.
 	Because []Because
+	// named are their indexes.
+	named []int
 	// Due is what should have come by then, where something has not; else nil.
 	Due *Due
 }
@@ -53,7 +55,7 @@ func (r *reader) refuse(n int, o *record.Observation, d *model.Denial) *Refusal 
 		}
 	}
 	var direct int
-	f.Because, direct = r.contradiction(n, o, d)
+	f.Because, direct, f.named = r.contradiction(n, o, d)
 	if f.Reason == "" && len(f.Because) == 0 {
 		f.Reason = "a correct kubelet cannot do this at this point"
 	} else if f.Reason == "" {

@@ -63,3 +63,11 @@ func (r *Reading) slack(n int) time.Duration {
 func (r *Reading) between(from record.Place, n int) time.Duration {
 	return r.written(n).Sub(r.writtenAt(from)).Round(time.Millisecond)
 }
+
+// earlier is the earlier of two times; a zero one is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}

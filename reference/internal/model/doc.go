@@ -47,6 +47,7 @@
 //	  stop.go       the reasons to stop a container
 //	  terminate.go  the termination of the whole Pod
 //	  grace.go      the grace period
+//	  alone.go      what the stamps of a log alone leave open of them
 //	  sandbox.go    a new sandbox, and the restart of all containers
 //	what must follow
 //	  due.go        when each obligation is asked

@@ -44,7 +44,7 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 		case rules.Since:
 			return r.kubeletRestartedSince(from, n)
 		}
-		return len(r.ev.Restarts) > 0
+		return r.ev.RestartAnyTime || len(r.ev.Restarts) > 0
 	case rules.NewSandbox:
 		return r.ev.NewSandbox
 	case rules.BegunAnew:
@@ -70,7 +70,7 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 		if s.When == rules.Ever {
 			return r.ev.Containers[c].SilentFailure
 		}
-		return r.mayFailUnlogged(c, n) || r.logOnly && !r.ev.LogComplete
+		return r.mayFailUnlogged(c, n)
 	case rules.LogAlone:
 		return r.logOnly
 	case rules.StoodStill:
@@ -85,6 +85,9 @@ const stopping = 5 * time.Second
 // kubeletRestartedSince reports whether the kubelet was restarted between two observations. A
 // hook that it ran then has died, and logs no end.
 func (r *Reading) kubeletRestartedSince(from record.Place, n int) bool {
+	if r.ev.RestartAnyTime {
+		return !from.Known() || !r.ob(n).IsLog || r.between(from, n)+r.slack(n) > kubeletTakes
+	}
 	return slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool {
 		if x > from || x.After(n) {
 			return !x.After(n)
@@ -131,7 +134,7 @@ func (r *Reading) eventsMayBeLate(n int) bool {
 // endRequested reports whether something other than the exits of its containers may have ended
 // the Pod by observation n: a deletion, an eviction, or a lost sandbox that is not replaced.
 func (r *Reading) endRequested(n int) bool {
-	return r.ev.EndTimeUnknown || r.sandboxLostForGoodBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
+	return r.ev.EndTimeUnknown && !r.written(n).Add(r.slack(n)).Before(r.ev.EndedFrom) || r.sandboxLostForGoodBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
 }
 
 // eventsMissing reports whether the kubelet may have recorded Events by observation n that the

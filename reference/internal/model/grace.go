@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
@@ -47,7 +46,7 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 // stopSurelyOverAt is the earliest time at which the grace period of container i, or most if
 // that is less, can have been over; zero where nothing says when its stop began.
 func (r *Reading) stopSurelyOverAt(s *State, i, n int, most time.Duration) time.Time {
-	if r.ev.EndTimeUnknown {
+	if again := r.ev.Containers[i].NewestRun > s.c[i].run && s.c[i].kill != byTermination; r.ev.EndTimeUnknown && r.ev.Period == nil && (!r.logOnly || !again) {
 		return time.Time{} // it may have been ended with any period
 	}
 	end, least, known := r.deletionOverAt(s, i, n, most)
@@ -56,9 +55,17 @@ func (r *Reading) stopSurelyOverAt(s *State, i, n int, most time.Duration) time.
 	}
 	switch s.c[i].kill {
 	case byTermination:
+		if r.ev.EndTimeUnknown {
+			return r.endOverAt(s, i, most)
+		}
 		return r.terminationOverAt(s, i, n, end, least)
 	case byProbe:
 		return r.probeStopOverAt(s, i, n, least)
+	case bySandbox:
+		// The hook of a container that is stopped for a new sandbox has the period of the Pod.
+		if x := r.seenOf(s, i); r.logOnly && x.preStopBegin.Known() {
+			return r.writtenAt(x.preStopBegin).Add(least - r.late())
+		}
 	case byHook:
 		x := r.seenOf(s, i)
 		if !x.hookEnd.Known() || r.kubeletRestartedSince(s.c[i].killCause.Obs, n) {
@@ -78,7 +85,9 @@ func (r *Reading) deletionOverAt(s *State, i, n int, most time.Duration) (end ti
 	if c.kill == byTermination && (!stopped.known() || s.terminating.Obs < stopped.Obs) {
 		stopped = s.terminating
 	}
-	least = min(r.podGrace(), most)
+	if least = min(r.podGrace(), most); r.ev.Period != nil {
+		least = min(least, *r.ev.Period)
+	}
 	for _, a := range r.ev.Ends {
 		if a.After(n) {
 			break
@@ -126,6 +135,9 @@ func (r *Reading) probeStopOverAt(s *State, i, n int, least time.Duration) time.
 	if !spec.Liveness.Declared && !spec.Startup.Declared {
 		// Its definition has changed. That counts only if an act changed it.
 		a := r.ev.Containers[i].Changed
+		if r.logOnly && x.preStopBegin.Known() {
+			return r.writtenAt(x.preStopBegin).Add(least - r.late())
+		}
 		if a <= record.PlaceOf(0) || r.kubeletRestarted(n) {
 			return time.Time{}
 		}
@@ -136,30 +148,6 @@ func (r *Reading) probeStopOverAt(s *State, i, n int, least time.Duration) time.
 	}
 	g := min(orGrace(spec.Liveness, r.p.Grace), orGrace(spec.Startup, r.p.Grace))
 	return r.writtenAt(x.failing).Add(min(least, time.Duration(g)*time.Second))
-}
-
-// earlier is the earlier of two times; a zero one is none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// orGrace is the grace period of a probe, or the given one if it is not declared.
-func orGrace(p podspec.Probe, grace int64) int64 {
-	if p.Declared {
-		return p.Grace
-	}
-	return grace
-}
-
-// stopBegun is the first line that shows the stop of an instance.
-func (r *Reading) stopBegun(x *seen) record.Place {
-	if x.preStop == 0 || x.term != 0 && x.term < x.preStop {
-		return x.term
-	}
-	return x.preStop
 }
 
 // outlivesGrace says why container i can no longer be alive when line n was written: its
@@ -246,13 +234,13 @@ func (s *begunStop) denial(name, alive string, lasted time.Duration) *Denial {
 func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 	x := r.seenOf(s, i)
 	begun := r.stopBegun(x)
-	if begun == 0 || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, begun) {
+	if begun == 0 || r.ev.GraceNeverEnds || r.logOnly && r.ev.LogComplete || r.excused(rules.GraceEnds, i, n, begun) {
 		return nil // a new kubelet may have begun the stop once more, which no log shows
 	}
 	t := &begunStop{begun: begun, reason: Cause{Rule: rules.Grace}}
 	switch s.c[i].kill {
 	case byTermination:
-		if !s.terminating.known() || len(r.ev.Ends) == 0 && r.ev.EndTimeUnknown {
+		if !s.terminating.known() || len(r.ev.Ends) == 0 && r.ev.EndTimeUnknown && r.ev.Period == nil {
 			return nil // somebody ended the Pod, with any period
 		}
 		t.grace = r.terminationGrace(s, i, n)
@@ -269,7 +257,7 @@ func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 
 // mostAlive is how long a container may live that is stopped with a grace period.
 func (r *Reading) mostAlive(grace time.Duration) time.Duration {
-	return max(grace, minimumGrace) + minimumGrace + r.patient(patience)
+	return max(grace, minimumGrace) + minimumGrace + r.late()
 }
 
 // podGrace is the terminationGracePeriodSeconds of the Pod.
@@ -278,7 +266,11 @@ func (r *Reading) podGrace() time.Duration { return time.Duration(r.p.Grace) * t
 // terminationGrace is the longest period that a stop of the whole Pod may give container i.
 // Where nobody ended the Pod, it has come to its end by itself.
 func (r *Reading) terminationGrace(s *State, i, n int) time.Duration {
-	if len(r.ev.Ends) == 0 {
+	switch {
+	case len(r.ev.Ends) > 0:
+	case r.ev.EndTimeUnknown && !r.podIsOver(s, i):
+		return *r.ev.Period
+	default:
 		return r.podGrace()
 	}
 	var g time.Duration
@@ -304,7 +296,7 @@ func (r *Reading) probeGrace(x *seen, i, n int) time.Duration {
 			continue
 		}
 		any = max(any, p.Grace)
-		unlogged := r.mayFailUnlogged(i, n)
+		unlogged := r.logOnly || r.mayFailUnlogged(i, n)
 		if a == trace.LivenessProbe && spec.Startup.Declared && x.started == 0 && r.ev.Writes(i, trace.StartupProbe) && !unlogged {
 			continue // it waits for the startup probe
 		}

@@ -77,6 +77,8 @@ type seen struct {
 	livenessLast, startupFirst      record.Place
 	// readyLast is the latest successful readiness probe.
 	readyLast record.Place
+	// succeeded is the latest success of each probe.
+	succeeded [3]record.Place
 	// passed is the first readiness or liveness probe after a successful startup probe: the
 	// kubelet has noted that success. The line of a success alone may be of a probe that took
 	// longer than its time-out.
@@ -221,6 +223,9 @@ func (h *history) recordProbe(spec *podspec.Container, x *seen, l *trace.Line, a
 	}
 	if failed && l.Actor != trace.ReadinessProbe {
 		setFirst(&x.failing, at)
+	}
+	if succeeded {
+		x.succeeded[record.RowOf(l.Actor)] = at
 	}
 	h.countFailures(spec, x, l.Actor, failed, succeeded, otherStops)
 	if l.Actor != trace.ReadinessProbe && !failed && !old {

@@ -105,7 +105,7 @@ func (r *Reading) effectOfLine(s State, i, n int) ([]State, *Denial) {
 	if c.ended.known() {
 		return nil, deny(c.ended.Rule, c.ended)
 	}
-	if d := firstOf(r.outlivesGrace(&s, i, n), r.startsWhileHookSleeps(i, c.run, n)); d != nil {
+	if d := firstOf(firstOf(r.outlivesGrace(&s, i, n), r.outlivesPeriod(&s, i, n)), r.startsWhileHookSleeps(i, c.run, n)); d != nil {
 		return nil, d
 	}
 	switch r.ob(n).Log.Actor {
@@ -141,10 +141,7 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	var next []State
 	for _, t := range states {
 		after, other := r.onTerm(t, i, n)
-		if other == nil {
-			next = append(next, after)
-		}
-		d = firstOf(d, other)
+		next, d = append(next, after...), firstOf(d, other)
 	}
 	if len(next) > 0 {
 		return next, nil

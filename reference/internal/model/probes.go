@@ -22,11 +22,22 @@ import (
 const lastProbes = 8
 
 // beforeInitialDelay says why line n, of a probe of container i, comes before the initial delay
-// was over. It goes by the start time that an update showed.
+// was over. It goes by the start time that an update showed, and by what surely came before
+// the start.
 func (r *Reading) beforeInitialDelay(i, n int) *Denial {
 	l, h := &r.ob(n).Log, &r.h[i]
 	delay := r.delay(i, l.Actor)
-	if delay == 0 || h.startedRun < 0 || h.startedRun != r.runOf(i, l) {
+	if delay == 0 || r.ev.GraceNeverEnds {
+		return nil // there is none, or time does not matter
+	}
+	run := r.runOf(i, l)
+	// The kubelet goes by the start in whole seconds, which loses one.
+	if before := r.startedAfter(i, run); before.Known() {
+		if wait := r.between(before, n); wait+r.slack(n) < delay-time.Second {
+			return because(deny(rules.InitialDelay, Cause{before, rules.InitialDelay}), "the %s of container %s ran too early: its initialDelaySeconds is %d, and the container was started at most %s before", l.Actor, r.p.Containers[i].Name, int(delay/time.Second), wait)
+		}
+	}
+	if h.startedRun < 0 || h.startedRun != run {
 		return nil
 	}
 	// The kubelet compares whole seconds: it may be a second short.
@@ -118,6 +129,9 @@ func (r *Reading) sleepsFirst(i, n int) bool {
 			since = max(since, x)
 		}
 	}
+	if r.ev.RestartAnyTime {
+		return true
+	}
 	for k := range r.h[i].runs {
 		if x := &r.h[i].runs[k]; x.probe(l.Actor) >= since && l.Actor != trace.ReadinessProbe {
 			return false
@@ -185,7 +199,7 @@ func (r *Reading) startupAsksOld(i int, run int32, n int) bool {
 // youngAtRestart reports whether the kubelet may have been restarted, by observation n, so soon
 // after the start of an instance that the new kubelet does not take it over as it was shown.
 func (r *Reading) youngAtRestart(x *seen, n int) bool {
-	return slices.ContainsFunc(r.ev.Restarts, func(a record.Place) bool {
+	return r.ev.RestartAnyTime || slices.ContainsFunc(r.ev.Restarts, func(a record.Place) bool {
 		return !a.After(n) && (x.first == 0 || r.obAt(a).At().Sub(r.writtenAt(x.first)) < outlives)
 	})
 }
@@ -209,7 +223,7 @@ func (r *Reading) tooFewFailures(i int, x *seen, n int) *Denial {
 				return nil
 			}
 			answered = max(answered, at)
-		case !counted || !r.ev.Writes(i, a) || row >= p.Failures:
+		case !counted || !r.ev.Writes(i, a) || row >= p.Failures || r.logOnly && !r.ev.LogComplete && r.timeForFailures(i, x, a, n):
 			return nil
 		}
 		most = max(most, row)
@@ -264,11 +278,12 @@ func (r *Reading) probeFailed(s *State, i int) bool {
 	if !spec.Liveness.Declared && !spec.Startup.Declared {
 		return false
 	}
-	stopped := slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool { return x.After(r.n) })
+	stopped := r.ev.RestartAnyTime || slices.ContainsFunc(r.ev.Restarts, func(x record.Place) bool { return x.After(r.n) })
 	followed := r.ev.Containers[i].NewestRun > s.c[i].run || stopped
 	unanswered := (spec.Liveness.Network || spec.Startup.Network) && followed && r.eventsMissing(r.n)
 	x := r.seenOf(s, i)
-	return unanswered || x.failing != 0 || r.ev.Containers[i].ProbeFailed || r.ev.Containers[i].NewestRun > s.c[i].run && r.ranOutOfTime(i, x)
+	unlogged := r.logOnly && r.ev.Containers[i].SilentFailure
+	return unlogged || unanswered || x.failing != 0 || r.ev.Containers[i].ProbeFailed || r.ev.Containers[i].NewestRun > s.c[i].run && r.ranOutOfTime(i, x)
 }
 
 // ranOutOfTime reports whether a probe of instance x of container i may have failed often enough

@@ -59,13 +59,20 @@ func (r *Reading) tooSoonForBackoff(i int, x *seen, n int) bool {
 			return false // a failure of this probe may leave no line, so a kill may have no sign
 		}
 	}
-	if !r.ob(n).IsLog || r.ev.Containers[i].ProbeFailed || x.last == 0 || x.failing != 0 || r.excused(rules.BackoffHolds, i, n, 0) {
+	if !r.ob(n).IsLog || r.ev.Containers[i].ProbeFailed || x.last == 0 || x.failing != 0 {
+		return false
+	}
+	excused := r.excused(rules.BackoffHolds, i, n, 0)
+	if excused && (!r.crashed(x, n) || r.ev.NodeStoodStill || r.p.Gates[rules.GateRestartAll] != "") {
 		return false
 	}
 	runs := r.h[i].runs
 	counted := int32(1)
 	for k := len(runs) - 1; k > 0; k-- {
 		a, b := &runs[k-1], &runs[k]
+		if excused && (!a.mainEnd.Known() || r.stopShown(a)) {
+			break // that restart may have had no back-off
+		}
 		if a.run+1 != b.run || a.failing != 0 || r.writtenAt(b.first).Sub(r.writtenAt(a.first)) > backoffForget-r.patient(patience) {
 			break
 		}
@@ -257,7 +264,7 @@ func (r *Reading) mayRestart(s *State, i int, run int32, n int) *Denial {
 		return deny(rules.InitOnce, Cause{x.mainEnd, rules.InitOnce})
 	case run > r.ev.Containers[i].NewestRun:
 		return deny(rules.Instances, Cause{max(x.mainEnd, x.last), rules.Instances})
-	case c.run == run-1 && r.tooSoonForBackoff(i, x, n):
+	case c.run == run-1 && !(r.logOnly && s.startedOver && c.progress.isFirst()) && r.tooSoonForBackoff(i, x, n):
 		return because(deny(rules.Backoff, Cause{x.last, rules.Backoff}), "container %s was started again %s after its last line; restart %d comes at least %s after the exit before it",
 			spec.Name, r.between(x.last, n), run, r.backoff(run))
 	}
@@ -295,10 +302,15 @@ func (r *Reading) replacedForDefinition(s *State, i int, run int32, n int) bool 
 	// Each kubelet may also have left an instance that it had created and not started, and in
 	// a new sandbox the container starts over.
 	most := r.ev.Containers[i].Changes + int32(len(r.ev.Restarts))
-	if once := spec.Policy == corev1.RestartPolicyNever && len(spec.Rules) == 0 && !r.mayEverStartOver(); once && run > most && !r.ev.Containers[i].StartFailed {
+	if once := !r.ev.RestartAnyTime && spec.Policy == corev1.RestartPolicyNever && len(spec.Rules) == 0 && !r.mayEverStartOver(); once && run > most && !r.ev.Containers[i].StartFailed {
 		return false
 	}
-	if c.run != run-1 || x.mainEnd == 0 || c.kill != notKilled {
+	switch {
+	case c.run != run-1 || x.mainEnd == 0:
+		return true
+	case r.logOnly:
+		return c.kill == byProbe || c.kill == notKilled && r.mayHaveBeenStopped(x)
+	case c.kill != notKilled:
 		return true
 	}
 	// It ended by itself. The sync that replaced it may not have known that yet, if the

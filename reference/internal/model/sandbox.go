@@ -6,6 +6,7 @@ package model
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,7 +27,27 @@ func (r *Reading) mayStartOver(s *State) bool {
 			return false
 		}
 	}
-	return r.ev.NewSandbox && r.p.Policy != corev1.RestartPolicyNever || r.mayRestartAll(s)
+	return r.ev.NewSandbox && r.p.Policy != corev1.RestartPolicyNever && r.sandboxShownLost(s) || r.mayRestartAll(s)
+}
+
+// sandboxTakes is the time within which a lost sandbox is not noticed and replaced: the kubelet
+// looks once a second (pkg/kubelet/pleg/generic.go, Relist).
+const sandboxTakes = time.Second
+
+// sandboxShownLost reports whether a log alone leaves room for the loss of a sandbox: it ends
+// something that has not ended by itself, or it takes its time.
+func (r *Reading) sandboxShownLost(s *State) bool {
+	if !r.logOnly {
+		return true
+	}
+	for i := range s.c {
+		x := r.seenOf(s, i)
+		ended := x.mainEnd.Known() && !r.stopShown(x)
+		if x.first.Known() && (!ended || r.between(x.mainEnd, r.n)-r.slackAt(x.mainEnd)+record.StampSlack > sandboxTakes) {
+			return true
+		}
+	}
+	return false
 }
 
 // sandboxMayBeReplaced reports whether the containers may be stopped because the sandbox was
@@ -56,6 +77,16 @@ func (r *Reading) stoppedWithSandbox(s *State) Cause {
 func (r *Reading) mayRestartAll(s *State) bool {
 	_, asks := r.restartAllAsked(s)
 	return asks
+}
+
+// restartAllShown reports whether a line shows such an exit.
+func (r *Reading) restartAllShown(s *State) bool {
+	for i := range s.c {
+		if x := r.seenOf(s, i); x.mainEnd.Known() && r.p.Containers[i].RestartsAllFor(x.mainCode) {
+			return r.p.Gates[rules.GateRestartAll] != ""
+		}
+	}
+	return false
 }
 
 // restartAllAsked is the exit of such a container, or its last sign; false if there is none.
@@ -90,7 +121,7 @@ func (r *Reading) restartAllAsked(s *State) (Cause, bool) {
 func (r *Reading) startOver(s State, n int) State {
 	t := s.clone()
 	t.startedOver = true
-	t.startSyncEnded = Cause{}
+	t.startSyncEnded, t.periodOver = Cause{}, Cause{}
 	for i := range t.c {
 		if r.p.Containers[i].Role != podspec.Ephemeral {
 			// The log does not count an instance that was created and never ran.

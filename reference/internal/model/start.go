@@ -159,7 +159,7 @@ func (r *Reading) startRegular(s State, i int, run int32, n int) (next []State, 
 			return nil, d
 		}
 	}
-	if s.c[i].progress.isByLaterSync() || r.mayStartLater(&s, i) || r.kubeletRestarted(n) {
+	if s.c[i].progress.isByLaterSync() || r.mayHaveStartedLater(&s, i, n) {
 		more, other := r.startInLaterSync(s, i, run, n)
 		if other != nil && len(next) == 0 {
 			return nil, other
@@ -228,6 +228,18 @@ func (r *Reading) startSyncEndedBeforeSidecar(s *State, n int) bool {
 // of container i in this round: a start failed, or the back-off goes on in a new sandbox.
 func (r *Reading) mayStartLater(s *State, i int) bool {
 	return r.ev.Containers[i].StartFailed || s.startedOver && r.ev.NewSandbox && r.ev.Containers[i].NewestRun >= 2
+}
+
+// mayHaveStartedLater reports whether the first line of container i may be of such a start
+// where nothing that is listed after it was seen so far. In a log alone such a line is what
+// shows that a start failed, or was cut off.
+func (r *Reading) mayHaveStartedLater(s *State, i, n int) bool {
+	for j := i + 1; r.logOnly && !s.startedOver && j < r.p.Inits+r.p.Regulars; j++ {
+		if !r.seenOf(s, j).first.Known() {
+			return false
+		}
+	}
+	return r.mayStartLater(s, i) || r.kubeletRestarted(n)
 }
 
 // withFirstStart has instance run of container i started, the first of this round. It

@@ -28,6 +28,9 @@ type State struct {
 	terminating Cause
 	// used are the observations that needed a deviation so far; nil where none did.
 	used *uses
+	// periodOver: its grace period was over, which nothing but the order of a log alone
+	// shows.
+	periodOver Cause
 }
 
 // progress says how far a container has come in this round: whether it was started, and
@@ -147,7 +150,7 @@ func (s *State) same(t *State) bool {
 // hash is equal for equal states (FNV-1a, word by word).
 func (s *State) hash() uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
-	h := (offset ^ uint64(s.key())) * prime
+	h := (offset ^ s.key()) * prime
 	for i := range s.c {
 		k := s.c[i].key()
 		for _, v := range [...]uint64{uint64(k.run), uint64(k.before), uint64(k.facts)} {
@@ -158,8 +161,8 @@ func (s *State) hash() uint64 {
 }
 
 // key has what is known of a state, apart from its instances.
-func (s *State) key() uint32 {
-	return bits(s.startedOver, s.startSyncEnded.known(), s.terminating.known())
+func (s *State) key() uint64 {
+	return uint64(s.periodOver.Obs)<<32 | uint64(bits(s.startedOver, s.startSyncEnded.known(), s.terminating.known()))
 }
 
 // instanceKey has what is known of an instance. Two instances with the same key are the
@@ -188,6 +191,7 @@ func bits(facts ...bool) (b uint32) {
 func (s *State) Causes(do func(record.Place)) {
 	do(s.startSyncEnded.Obs)
 	do(s.terminating.Obs)
+	do(s.periodOver.Obs)
 	for i := range s.c {
 		c := &s.c[i]
 		for _, x := range []Cause{c.hookReturned, c.killCause, c.ended, c.nextMayStart} {

@@ -7,6 +7,7 @@ package model
 import (
 	"time"
 
+	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
 )
@@ -58,7 +59,9 @@ func (r *Reading) stopFor(s State, i, n int, w killReason) ([]State, *Denial) {
 // sync that started the container has ended, and so has every postStart hook.
 func (r *Reading) stopForProbe(s State, i, n int) ([]State, *Denial) {
 	x := r.seenOf(&s, i)
-	if !r.mayStopForDefinition(i, n) && !r.probeFailed(&s, i) {
+	// In a log alone a reason that it shows is the better one.
+	redefined := r.mayStopForDefinition(i, n) && !(r.logOnly && r.restartAllShown(&s))
+	if !redefined && !r.probeFailed(&s, i) {
 		return nil, nil
 	}
 	if d := r.tooFewFailures(i, x, n); d != nil {
@@ -177,4 +180,20 @@ func (r *Reading) sleepCause(s *State, i, n int) Cause {
 		}
 	}
 	return Cause{obs, rules.PreStopFirst}
+}
+
+// stopBegun is the first line that shows the stop of an instance.
+func (r *Reading) stopBegun(x *seen) record.Place {
+	if x.preStop == 0 || x.term != 0 && x.term < x.preStop {
+		return x.term
+	}
+	return x.preStop
+}
+
+// orGrace is the grace period of a probe, or the given one if it is not declared.
+func orGrace(p podspec.Probe, grace int64) int64 {
+	if p.Declared {
+		return p.Grace
+	}
+	return grace
 }

@@ -51,20 +51,30 @@ func (r *Reading) endedByItself(s *State, i, n int, deleted bool) (last time.Tim
 }
 
 // onTerm takes the TERM of container i, which is being stopped. The state is the caller's own.
-func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
+func (r *Reading) onTerm(s State, i, n int) ([]State, *Denial) {
 	c, x := &s.c[i], r.seenOf(&s, i)
 	spec := &r.p.Containers[i]
-	if x.preStopBegin.Known() && !x.preStopEnd.Known() && !r.excused(rules.RunningPreStop, i, n, 0) && r.graceLeft(&s, i, n) {
-		return s, because(deny(rules.PreStopFirst, Cause{x.preStopBegin, rules.PreStopFirst}), "container %s got TERM before its preStop hook had ended, and its grace period was not over", spec.Name)
+	left := r.graceLeft(&s, i, n)
+	if x.preStopBegin.Known() && !x.preStopEnd.Known() && !r.excused(rules.RunningPreStop, i, n, 0) {
+		if r.logOnly && !left && c.kill == byTermination {
+			r.periodIsOver(&s, at(n, rules.PreStopFirst))
+		}
+		if left {
+			return nil, because(deny(rules.PreStopFirst, Cause{x.preStopBegin, rules.PreStopFirst}), "container %s got TERM before its preStop hook had ended, and its grace period was not over", spec.Name)
+		}
 	}
 	if r.preStopSleeps(&s, i, n) {
-		return s, because(deny(rules.PreStopFirst, r.sleepCause(&s, i, n)), "container %s got TERM before its %s preStop sleep was over, and its grace period was not over", spec.Name, spec.SleepStop)
+		return nil, because(deny(rules.PreStopFirst, r.sleepCause(&s, i, n)), "container %s got TERM before its %s preStop sleep was over, and its grace period was not over", spec.Name, spec.SleepStop)
 	}
 	if d := r.sidecarOverdue(&s, i, n); d != nil {
-		return s, d
+		return nil, d
 	}
-	if c.kill != byTermination || spec.Role != podspec.Sidecar || !r.graceLeft(&s, i, n) {
-		return s, nil
+	if c.kill != byTermination || spec.Role != podspec.Sidecar || !left && !r.logOnly {
+		return []State{s}, nil
+	}
+	over := s
+	if !left {
+		over = s.clone()
 	}
 	r.stoppedInTurn(&s, i, n)
 	// A sidecar waits for its turn: for the regular containers, and for the sidecars listed
@@ -78,7 +88,10 @@ func (r *Reading) onTerm(s State, i, n int) (State, *Denial) {
 			o.ended = at(n, rule)
 		}
 	}
-	return s, nil
+	if !left {
+		return r.waitsOrPeriodIsOver(over, s, i, n), nil
+	}
+	return []State{s}, nil
 }
 
 // waitsFor reports whether sidecar i, before it gets TERM, waits for container j, which is listed
@@ -115,8 +128,14 @@ func (r *Reading) deadAtTermination(s *State, k int) bool {
 // onPreStop takes a line of the preStop hook of container i.
 func (r *Reading) onPreStop(s State, i, n int) ([]State, *Denial) {
 	x := r.seenOf(&s, i)
-	if x.term != 0 && !r.excused(rules.PreStopBeforeTERM, i, n, x.term) && r.graceLeft(&s, i, x.term.Index()) {
-		return nil, deny(rules.PreStopFirst, Cause{x.term, rules.PreStopFirst})
+	if x.term != 0 && !r.excused(rules.PreStopBeforeTERM, i, n, x.term) {
+		if r.graceLeft(&s, i, x.term.Index()) || r.hookTooLate(x, n) {
+			return nil, deny(rules.PreStopFirst, Cause{x.term, rules.PreStopFirst})
+		}
+		if r.logOnly && s.c[i].kill == byTermination && !s.periodOver.known() {
+			s = s.clone()
+			r.periodIsOver(&s, Cause{x.term, rules.PreStopFirst})
+		}
 	}
 	next, d := r.stop(s, i, n, byTermination, byProbe, byHook, bySandbox)
 	if exit, asks := r.restartAllAsked(&s); d != nil && d.Rule == rules.TermCause && asks {
@@ -167,11 +186,16 @@ func (r *Reading) asNewKubeletFinds(s State, n int) State {
 			last = x.Index()
 		}
 	}
-	if r.endRequested(last) {
+	for j := 0; r.ev.RestartAnyTime && j < len(s.c); j++ {
+		if s.c[j].kill == byTermination && r.stoppedForGood(&s, j) {
+			last = -1 // in a log alone it was the probe, since the Pod goes on
+		}
+	}
+	if last >= 0 && r.endRequested(last) {
 		return s
 	}
 	s = s.clone()
-	s.terminating = Cause{}
+	s.terminating, s.periodOver = Cause{}, Cause{}
 	for i := range s.c {
 		if c := &s.c[i]; c.kill == byTermination {
 			c.kill, c.killCause = notKilled, Cause{}

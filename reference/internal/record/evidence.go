@@ -22,6 +22,10 @@ type Evidence struct {
 	Ends []Place
 	// EndTimeUnknown: somebody ended the Pod, or may have, and nothing says when.
 	EndTimeUnknown bool
+	// EndedFrom is when that was at the earliest; zero if that is not known. Period is the
+	// grace period that it had; nil if it may be any. See [Assumptions].
+	EndedFrom time.Time
+	Period    *time.Duration
 	// GraceNeverEnds: no grace period runs out. It is set where possible orders are
 	// asked for and time does not matter.
 	GraceNeverEnds bool
@@ -33,8 +37,10 @@ type Evidence struct {
 	// NodeRestarted: the node was restarted; or it may have been, since the sandbox was
 	// replaced and no act explains that.
 	NodeRestarted bool
-	// Restarts are the acts that stop, start or restart the kubelet.
-	Restarts []Place
+	// Restarts are the acts that stop, start or restart the kubelet. RestartAnyTime: it may
+	// have been restarted at any time.
+	Restarts       []Place
+	RestartAnyTime bool
 	// DueTogether are the pairs of containers that one sync starts again.
 	DueTogether []DuePair
 
@@ -44,6 +50,8 @@ type Evidence struct {
 	// ClockAhead is how far the clock of the node is ahead of the clock of the recorder,
 	// at least: a line is written before it arrives. It is usually negative.
 	ClockAhead time.Duration
+	// Unhurried: the node was not so busy that what a process does was seconds late.
+	Unhurried bool
 	// NodeStoodStill: the node may have stood still for any time, so nothing is late.
 	NodeStoodStill bool
 

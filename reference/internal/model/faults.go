@@ -61,7 +61,7 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 	case rules.EndedByOthers:
 		return r.ev.EndTimeUnknown
 	case rules.LogGap:
-		return r.ev.LogGap
+		return r.ev.LogGap && !r.beforeCut(n)
 	case rules.EventGap:
 		return r.ev.EventGap
 	case rules.LostEvents:
@@ -81,6 +81,20 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 
 // stopping is how long a kubelet may go on after it was told to stop. This is patience.
 const stopping = 5 * time.Second
+
+// beforeCut reports whether no line is missing that is older than observation n: the log was only
+// cut off, and later. An update is from before it came, by the clock of the recorder, of which
+// that of the node may differ by a second.
+func (r *Reading) beforeCut(n int) bool {
+	switch o := r.ob(n); {
+	case r.ev.LogCut.IsZero():
+		return false
+	case o.IsLog:
+		return true
+	default:
+		return o.Entry.At.Add(time.Second).Before(r.ev.LogCut)
+	}
+}
 
 // kubeletRestartedSince reports whether the kubelet was restarted between two observations. A
 // hook that it ran then has died, and logs no end.

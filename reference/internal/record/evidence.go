@@ -59,6 +59,9 @@ type Evidence struct {
 	LogComplete bool
 	// LogGap: lines may be missing or out of order. EventGap: the same of Events.
 	LogGap, EventGap bool
+	// LogCut is the stamp of the last line where lines are missing only from the end, since
+	// the recording was ended before the log; zero elsewhere. None older than that is missing.
+	LogCut time.Time
 	// NewestEvent is when the newest Event of the kubelet was made, in whole seconds,
 	// and NewestEventObs is that Event. The kubelet sends its Events one after the other,
 	// and they may be on their way for a long time.

@@ -19,8 +19,11 @@ type gatherer struct {
 	logOnly bool
 	// deleted: an update shows that the Pod was deleted.
 	deleted bool
-	// anyLine: a line was read.
-	anyLine bool
+	// anyLine: a line was read. lastLine is the stamp of the last one.
+	anyLine  bool
+	lastLine time.Time
+	// resumed: lines follow a gap of the log.
+	resumed bool
 	// events counts the Events of any kind, and firstEvent is when the first Event of the
 	// kubelet was made.
 	events     int
@@ -80,6 +83,7 @@ func (g *gatherer) Take(o *Observation, n int) {
 		if ahead := o.Log.Time.Sub(e.At); !g.logOnly && (!g.anyLine || ahead > g.ev.ClockAhead) {
 			g.ev.ClockAhead, g.anyLine = ahead, true
 		}
+		g.lastLine, g.resumed = o.Log.Time, g.resumed || g.ev.LogGap
 		g.line(o.Container, &o.Log, n)
 	case e.Pod != nil:
 		g.update(e, n)
@@ -98,6 +102,9 @@ func (g *gatherer) Evidence() Evidence {
 	ev := &g.ev
 	if g.deleted && len(ev.Ends) == 0 {
 		ev.EndTimeUnknown = true
+	}
+	if ev.LogGap && !g.resumed {
+		ev.LogCut = g.lastLine
 	}
 	ev.MayDropEvents = g.events >= eventBurst
 	ev.NodeRestarted = ev.NodeRestarted || ev.NewSandbox && len(ev.SandboxStops) == 0

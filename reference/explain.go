@@ -27,6 +27,7 @@ type Order struct {
 	// with the rule that says so.
 	Free []Edge
 
+	order judge.Order
 	nodes []judge.Possible
 	pred  [][]int // by node: the nodes right before it, in Edges
 }
@@ -72,7 +73,7 @@ func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 		p.Containers[c].SharedProcesses = false
 	}
 	order := judge.Judge{Kubelet: k, Pod: p}.Order()
-	o := Order{Pod: pod.Name, Kubelet: k, Containers: rolesOf(p), nodes: order.Nodes, pred: make([][]int, len(order.Nodes))}
+	o := Order{Pod: pod.Name, Kubelet: k, Containers: rolesOf(p), order: order, nodes: order.Nodes, pred: make([][]int, len(order.Nodes))}
 	for a, x := range order.Nodes {
 		for b, y := range order.Nodes {
 			if rule := order.Rule[a][b]; rule != "" && !order.Follows(a, b, p) {

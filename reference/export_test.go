@@ -35,3 +35,17 @@ func CheckIgnoring(k Kubelet, pod *corev1.Pod, t *trace.Trace, clause rules.Clau
 	ignores := func(c rules.Clause, s rules.Suspension) bool { return c == clause && s == suspension }
 	return check(judge.Judge{Kubelet: k, Ignores: ignores}, pod, t).of(k)
 }
+
+// Pairs are all pairs of which the first is always seen before the second by a rule, as "a < b": the
+// edges and what follows from them.
+func (o Order) Pairs() map[string]string {
+	pairs := map[string]string{}
+	for a, x := range o.nodes {
+		for b, y := range o.nodes {
+			if rule := o.order.Rule[a][b]; rule != "" {
+				pairs[x.Name+" < "+y.Name] = rule
+			}
+		}
+	}
+	return pairs
+}

@@ -17,33 +17,55 @@ type life struct {
 	// nodes are what can be seen at all, and order which of them are, as indices of nodes.
 	nodes []Possible
 	order []int
-	// deleted: the Pod is deleted. Otherwise its regular containers end by themselves.
+	// deleted: the Pod is deleted.
 	deleted bool
 }
 
+// ending says how the processes of a life end.
+type ending uint8
+
+const (
+	// signalled: the Pod is deleted, and each main process ends when it is told to.
+	signalled ending = iota
+	// unasked: the Pod is deleted, and each main process that may end by itself does, before it is told to.
+	unasked
+	// completed: all regular containers end by themselves, and with them the Pod.
+	completed
+)
+
 // lives returns the ways for a Pod to live. It is deleted: when all of its containers have been started, or while one of its init
-// containers or sidecars is the last that was. Or, where none of the regular containers is
-// started again after a success, they end by themselves.
+// containers or sidecars is the last that was. Regular containers that are not started again after a
+// success may also end by themselves, and if all do, the Pod needs no deletion.
 func (j Judge) lives(nodes []Possible) []life {
 	p := j.Pod
-	all := []life{j.life(nodes, len(p.Containers), true)}
-	ends := p.Regulars > 0
+	all := []life{j.life(nodes, len(p.Containers), signalled)}
+	finite := 0
 	for c := range p.Containers {
-		ends = ends && (!p.IsRegular(c) || p.Containers[c].ThroughWith(0) && !p.Containers[c].RestartsAllFor(0))
+		if j.finite(c) {
+			finite++
+		}
 	}
-	if ends {
-		all = append(all, j.life(nodes, len(p.Containers), false))
+	if finite > 0 {
+		all = append(all, j.life(nodes, len(p.Containers), unasked))
+	}
+	if finite > 0 && finite == p.Regulars {
+		all = append(all, j.life(nodes, len(p.Containers), completed))
 	}
 	for c := range p.Inits {
-		all = append(all, j.life(nodes, c+1, true))
+		all = append(all, j.life(nodes, c+1, signalled))
 	}
 	return all
 }
 
-// life is the lines of a Pod of which the first containers are started, and that is deleted, or whose regular containers
-// end by themselves.
-func (j Judge) life(nodes []Possible, last int, deleted bool) life {
-	l := life{judge: j, nodes: nodes, deleted: deleted}
+// finite reports whether container c is a regular one that ends for good where it succeeds.
+func (j Judge) finite(c int) bool {
+	s := &j.Pod.Containers[c]
+	return j.Pod.IsRegular(c) && s.ThroughWith(0) && !s.RestartsAllFor(0)
+}
+
+// life is the lines of a Pod of which the first containers are started.
+func (j Judge) life(nodes []Possible, last int, how ending) life {
+	l := life{judge: j, nodes: nodes, deleted: how != completed}
 	p := j.Pod
 	add := func(c int, a trace.Actor, kinds ...trace.MarkKind) {
 		for _, kind := range kinds {
@@ -77,7 +99,7 @@ func (j Judge) life(nodes []Possible, last int, deleted bool) life {
 	for c := p.Inits; c < last; c++ {
 		probe(c)
 	}
-	byItself := func(c int) bool { return !deleted && p.IsRegular(c) }
+	byItself := func(c int) bool { return how == completed && p.IsRegular(c) }
 	for c := range last {
 		if byItself(c) {
 			add(c, trace.Main, trace.End)
@@ -89,7 +111,11 @@ func (j Judge) life(nodes []Possible, last int, deleted bool) life {
 		}
 	}
 	stop := func(c int) {
-		if !byItself(c) && p.Containers[c].Role != podspec.InitContainer {
+		switch {
+		case byItself(c) || p.Containers[c].Role == podspec.InitContainer:
+		case how == unasked && j.finite(c):
+			add(c, trace.Main, trace.End)
+		default:
 			add(c, trace.Main, trace.Signal, trace.End)
 		}
 	}

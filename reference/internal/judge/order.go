@@ -122,30 +122,33 @@ func (l *life) follow(a int) []int {
 	}
 	for {
 		before, rest := l.split(a, after)
-		order := slices.Concat(before, []int{a}, rest)
-		at, _ := l.refused(order)
-		switch {
-		case at < 0:
+		tail := append([]int{a}, rest...)
+		at, _ := l.refused(slices.Concat(before, tail))
+		if at < 0 {
 			return after
-		case at < len(before):
-			add(before[at]) // it waits for a, or for what follows it
+		}
+		// What is refused waits for a, or for what follows it; or something before it came too early, and was taken
+		// to mean that a never comes.
+		reach, n := min(at, len(before)), max(at-len(before), 0)
+		if at < len(before) && l.admits(before, at, tail, 0) {
+			add(before[at])
 			continue
 		}
-		// What comes from a on is refused, since something before it came too early: the last one
-		// before which it still could come.
-		tail := order[len(before) : at+1]
-		k := len(before) - 1
-		for ; k >= 0; k-- {
-			at, _ := l.refused(slices.Concat(before[:k], tail, before[k:], order[at+1:]))
-			if at < 0 || at >= k+len(tail) {
-				break
-			}
+		k := reach - 1
+		for k >= 0 && !l.admits(before, k, tail, n) {
+			k--
 		}
 		if k < 0 {
 			return after // it is refused whatever comes before
 		}
 		add(before[k])
 	}
+}
+
+// admits reports whether entry n of the tail is accepted, and all before it, if the tail comes after k of what is before.
+func (l *life) admits(before []int, k int, tail []int, n int) bool {
+	at, _ := l.refused(slices.Concat(before[:k], tail[:n+1], before[k:], tail[n+1:]))
+	return at < 0 || at > k+n
 }
 
 // split divides the life without a into what does not follow it and what does.

@@ -125,7 +125,7 @@ func exitOf(i *instance) *corev1.ContainerStateTerminated {
 // isStarted reports whether an instance that runs counts as started: where it has a
 // startup probe, once that has succeeded.
 //
-// status/started, status/kept-over-restart
+// status/started, status/started-after-probe, status/kept-over-restart
 func (k *kubelet) isStarted(c int, i *instance) bool {
 	if r, known := k.results.lookup(trace.StartupProbe, i.id); known {
 		return r == success

@@ -36,7 +36,7 @@ func (k *kubelet) killContainer(p *proc, i *instance, message string, grace int,
 // killSome kills, within a sync, the containers that a probe or a change of
 // their definition has condemned. Sidecars have no order here.
 //
-// terminate/cause
+// terminate/cause, probes/failure-stops
 func (k *kubelet) killSome(p *proc, list []toKill) {
 	// One after the other, in any order, up to 1.37; from 1.38 on at the same time.
 	//

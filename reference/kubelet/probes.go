@@ -49,7 +49,7 @@ func (k *kubelet) startProbeWorkers() {
 // work checks at once, then at each tick, which comes once a period, and where a
 // readiness probe is triggered. So several may follow each other closely.
 //
-// probes/readiness-bunch
+// probes/run-periodically, probes/readiness-bunch
 func (w *probeWorker) work(p *proc) {
 	k := w.k
 	period := 1000 * w.spec.Period
@@ -161,7 +161,7 @@ func (w *probeWorker) countOutcome(outcome result) {
 	w.store(outcome)
 	// After its verdict a probe waits for the next instance.
 	//
-	// probes/startup-stops
+	// probes/startup-stops, probes/held-after-failure
 	if outcome == failure && w.kind != trace.ReadinessProbe || w.kind == trace.StartupProbe && k.has(StartupProbeStops) {
 		w.onHold, w.run = true, 0
 	}

@@ -33,7 +33,7 @@ func (r *results) forget(kind trace.Actor, id string) { delete(r.stored[kind], i
 // while the worker is held up; any but a success of a liveness probe asks for a
 // sync.
 //
-// status/ready-after-probe
+// status/ready-after-probe, status/follows-probes
 func (w *probeWorker) store(r result) {
 	k := w.k
 	old, had := k.results.lookup(w.kind, w.id)

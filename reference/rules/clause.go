@@ -47,6 +47,14 @@ const (
 	SidecarStartLogged
 	SidecarNeverStarted
 	BackoffHolds
+	FirstProbe
+	NextProbe
+	FailureThenStop
+	NoProbeAfterFailure
+	StartedNeedsSuccess
+	StartedShown
+	ReadyShown
+	UnreadyShown
 	clauses
 )
 
@@ -92,6 +100,14 @@ var clauseTable = [clauses]struct {
 	InitEndLogged:           {"init-end-logged", InitSerial, "an init container has logged its end before the next one starts", ever(LogGap)},
 	SidecarStartLogged:      {"sidecar-start-logged", SidecarStarted, "a sidecar has logged that its hook ended and its startup probe succeeded", ever(LogGap)},
 	SidecarNeverStarted:     {"sidecar-never-started", SidecarHook, "a sidecar whose only postStart hook failed was never started", ever(EventGap, FailedStart, BegunAnew, KubeletRestart)},
+	FirstProbe:              {"first-probe", ProbesRun, "a probe is run within its delay and three periods once its container is shown, and the gate is open", slices.Concat(ever(LogGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},
+	NextProbe:               {"next-probe", ProbesRun, "the next run of a probe comes within three periods", slices.Concat(ever(LogGap, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},
+	FailureThenStop:         {"failure-then-stop", FailureStops, "a container is stopped once a probe has failed failureThreshold times in a row", slices.Concat(ever(LogGap, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart))},
+	NoProbeAfterFailure:     {"no-probe-after-failure", HeldAfterFailure, "no probe follows the failure that has its container stopped", slices.Concat(ever(LogGap, BegunAnew), since(KubeletRestart))},
+	StartedNeedsSuccess:     {"started-needs-success", StartedAfterProbe, "a container is shown as started after its startup probe has logged a success", ever(LogGap)},
+	StartedShown:            {"started-shown", FollowsProbes, "a container is shown as started once its startup probe has succeeded", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},
+	ReadyShown:              {"ready-shown", FollowsProbes, "a container is shown as ready once it has started and its readiness probe, if any, has succeeded successThreshold times", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},
+	UnreadyShown:            {"unready-shown", FollowsProbes, "a container is shown as unready once its readiness probe has failed failureThreshold times", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart))},
 	BackoffHolds:            {"backoff-holds", Backoff, "a restart waits for the back-off of all that came before it", slices.Concat(ever(Redefined, BegunAnew, StoodStill), before(KubeletRestart))},
 }
 

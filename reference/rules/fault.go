@@ -28,6 +28,8 @@ const (
 	LogGap
 	// EventGap: Events may be missing.
 	EventGap
+	// UpdateGap: updates of the Pod may be missing.
+	UpdateGap
 	// LostEvents: the newest Events may not have arrived, as the kubelet sends them one
 	// after the other.
 	LostEvents
@@ -52,6 +54,7 @@ var faults = [...]struct{ name, says string }{
 	EndedByOthers:  {"ended-by-others", "somebody else ended the Pod"},
 	LogGap:         {"log-gap", "lines may be missing"},
 	EventGap:       {"event-gap", "Events may be missing"},
+	UpdateGap:      {"update-gap", "updates may be missing"},
 	LostEvents:     {"lost-events", "the newest Events may be missing"},
 	SilentFailure:  {"silent-failure", "a probe may have failed without a line"},
 	LogAlone:       {"log-alone", "only the log is known"},

@@ -17,6 +17,12 @@ type Obligation struct {
 var obligations = map[Clause]Obligation{
 	ProbedAfterRestart:  {"a container was started again", "one of its probes runs", "the initial delay and three periods", true},
 	ReadinessDuringStop: {"a container is being stopped with its Pod", "its readiness probe runs again", "three periods", true},
+	FirstProbe:          {"a container with a probe was shown, and its startup probe has succeeded if it has one", "the probe is run", "the initial delay and three periods", true},
+	NextProbe:           {"a probe of a container was run", "it is run again", "three periods", true},
+	FailureThenStop:     {"a liveness or startup probe failed failureThreshold times in a row", "its container is stopped", "15 s to the preStop hook; else to the end the grace period of the probe, four seconds and 15 s", true},
+	StartedShown:        {"the startup probe of a container succeeded", "the container is shown as started", "three periods of the probe and 15 s", true},
+	ReadyShown:          {"a container has started and its readiness probe, if any, succeeded successThreshold times in a row", "the container is shown as ready", "15 s", true},
+	UnreadyShown:        {"the readiness probe of a container failed failureThreshold times in a row", "the container is shown as unready", "15 s", true},
 	GraceEnds:           {"the stop of a container began", "the container has stopped", "the grace period and two seconds", true},
 	SidecarsTurn:        {"everything that a sidecar waits for has stopped", "the sidecar gets TERM", "15 s", true},
 }

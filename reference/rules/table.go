@@ -58,6 +58,12 @@ const (
 	RestartAll       = "restart/all-containers"
 	Grace            = "terminate/grace-period"
 	KillAfterTerm    = "terminate/kill-after-term"
+
+	ProbesRun         = "probes/run-periodically"
+	FailureStops      = "probes/failure-stops"
+	HeldAfterFailure  = "probes/held-after-failure"
+	StartedAfterProbe = "status/started-after-probe"
+	FollowsProbes     = "status/follows-probes"
 )
 
 // table has every rule. A source names a file and function of k8s.io/kubernetes
@@ -334,6 +340,34 @@ var table = []Rule{
 		Says:   "A restarted container is probed like the instance before it.",
 		Source: "pkg/kubelet/prober/worker.go (doProbe)",
 		Bounds: []Bound{prompt},
+	},
+	{
+		Slug: ProbesRun, Level: Must, Basis: Documented,
+		Says:   "Each probe of a container that runs is run once a period: the startup probe until it has succeeded, the others from then on.",
+		Source: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/#configure-probes",
+		Bounds: []Bound{prompt},
+	},
+	{
+		Slug: FailureStops, Level: Must, Basis: Documented,
+		Says:   "A container is stopped when its liveness or startup probe has failed failureThreshold times in a row.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#types-of-probe",
+		Bounds: []Bound{minimumGrace, patience},
+	},
+	{
+		Slug: HeldAfterFailure, Level: Must, Basis: Implementation, Log: true,
+		Says:   "When a liveness or startup probe has failed failureThreshold times in a row, it is not run again in the same instance.",
+		Source: "pkg/kubelet/prober/worker.go (doProbe)",
+	},
+	{
+		Slug: StartedAfterProbe, Level: Must, Basis: Documented,
+		Says:   "A container with a startup probe is shown as started only after that probe succeeded for this instance.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#types-of-probe",
+	},
+	{
+		Slug: FollowsProbes, Level: Must, Basis: Documented,
+		Says:   "What its probes have found is shown: a container is started once its startup probe has succeeded, ready after successThreshold successes of its readiness probe or, without one, as soon as it is started, and unready after failureThreshold failures.",
+		Source: "pkg/kubelet/status/status_manager.go (SetContainerReadiness, SetContainerStartup)",
+		Bounds: []Bound{patience},
 	},
 	{
 		Slug: SidecarPrompt, Level: Must, Basis: Implementation,

@@ -52,6 +52,9 @@
 //	what must follow
 //	  due.go        when each obligation is asked
 //	  overdue.go    probes that should have run, a sidecar whose turn has come
+//	  probing.go    probes that are run once a period
+//	  failed.go     a probe that has failed often enough
+//	  shown.go      what a status shows of the probes
 //	what must fit
 //	  status.go, phase.go, conditions.go
 //	                what one update shows must agree with itself and with the lines

@@ -1,5 +1,5 @@
 // What is due: what the kubelet is obliged to do, and when each obligation is asked. The rules
-// stand in the chapters of the duties: overdue.go.
+// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go.
 
 package model
 
@@ -22,6 +22,9 @@ type duty struct {
 var duties = [...]duty{
 	{rules.ReadinessDuringStop, (*Reading).readinessOverdue},
 	{rules.ProbedAfterRestart, (*Reading).probeOverdue},
+	{rules.NextProbe, (*Reading).probeNotRun},
+	{rules.FailureThenStop, (*Reading).failureIgnored},
+	{rules.ReadyShown, (*Reading).probesNotShown},
 }
 
 // lookEvery is how much time passes from one look at all duties to the next. Nothing is due

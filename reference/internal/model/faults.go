@@ -64,6 +64,8 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 		return r.ev.LogGap && !r.beforeCut(n)
 	case rules.EventGap:
 		return r.ev.EventGap
+	case rules.UpdateGap:
+		return r.ev.UpdateGap
 	case rules.LostEvents:
 		return r.eventsMayBeLate(n)
 	case rules.SilentFailure:

@@ -44,6 +44,10 @@ type history struct {
 	// wasReady and wasStarted are the run + 1 that the latest update showed as ready, or as
 	// started; 0 where it showed none so.
 	wasReady, wasStarted int32
+	// startedShown is the newest run that an update showed as started, -1 if there is none, and
+	// startedShownObs the first update that did.
+	startedShown    int32
+	startedShownObs record.Place
 	// streak counts the successes of the readiness probe in a row. The probe worker keeps
 	// it, and outlives an instance.
 	streak int32
@@ -83,6 +87,8 @@ type seen struct {
 	// kubelet has noted that success. The line of a success alone may be of a probe that took
 	// longer than its time-out.
 	passed record.Place
+	// sure has, of each probe, what its latest lines leave no doubt about.
+	sure [3]outcomes
 	// The exit codes of the postStart hook and of the main process.
 	hookCode, mainCode int32
 	// failures are the most failures in a row that the worker of each probe may have counted
@@ -127,7 +133,7 @@ const (
 func newHistory(p *podspec.Pod) []history {
 	h := make([]history, len(p.Containers))
 	for i := range h {
-		h[i] = history{shown: record.Shown{Run: -1, State: record.Ended}, over: -1, shownRun: -1, startedRun: -1}
+		h[i] = history{shown: record.Shown{Run: -1, State: record.Ended}, over: -1, shownRun: -1, startedRun: -1, startedShown: -1}
 	}
 	return h
 }
@@ -228,6 +234,7 @@ func (h *history) recordProbe(spec *podspec.Container, x *seen, l *trace.Line, a
 		x.succeeded[record.RowOf(l.Actor)] = at
 	}
 	h.countFailures(spec, x, l.Actor, failed, succeeded, otherStops)
+	x.sure[record.RowOf(l.Actor)].count(spec.Probe(l.Actor), l, at, old)
 	if l.Actor != trace.ReadinessProbe && !failed && !old {
 		y := &x.answered[answer(l.Actor)]
 		y.at, y.before = at, x.probe(l.Actor)
@@ -319,6 +326,9 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 	}
 	if cs.Started != nil && *cs.Started {
 		h.wasStarted = run + 1
+		if run > h.startedShown {
+			h.startedShown, h.startedShownObs = run, record.PlaceOf(n)
+		}
 	}
 	switch {
 	case record.IsEnd(cs.State.Terminated):

@@ -208,9 +208,14 @@ func (r *Reading) Landmarks(do func(record.Place)) {
 			} {
 				do(at)
 			}
+			for _, row := range x.sure {
+				do(row.since)
+				do(row.enough)
+			}
 		}
 		do(r.h[i].stageAt)
 		do(r.h[i].shownObs)
+		do(r.h[i].startedShownObs)
 	}
 	do(r.shownAt)
 	for _, at := range slices.Concat(r.ev.Ends, r.ev.Restarts, r.ev.SandboxStops) {

@@ -61,7 +61,7 @@ func (r *Reading) onProbe(s State, i, n int) ([]State, *Denial) {
 		// It is stopped within the sync that started it, and probes come after that sync.
 		return nil, deny(rules.AfterSync, Cause{c.killCause.Obs, rules.AfterSync})
 	}
-	if d := r.startupGates(&s, i, n); d != nil {
+	if d := firstOf(r.startupGates(&s, i, n), r.probedAfterFailure(&s, i, n)); d != nil {
 		return nil, d
 	}
 	if d := r.beforeInitialDelay(i, n); d != nil {

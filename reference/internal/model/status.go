@@ -1,7 +1,8 @@
 // The status of a container, generateAPIPodStatus of the kubelet: what an update can show by
 // itself, after the updates before it, and across a restart of the kubelet. Rules: status/ready,
 // status/ready-after-probe, status/started, status/forward, status/kept-over-restart,
-// status/whole-sync-at-once, terminate/shown-together, probes/success-threshold.
+// status/whole-sync-at-once, status/started-after-probe, terminate/shown-together,
+// probes/success-threshold.
 
 package model
 
@@ -94,6 +95,16 @@ func (r *Reading) wentBack(i int, cs *corev1.ContainerStatus) *Denial {
 		return because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "container %s is shown as running, but with a container ID that was shown to have ended", cs.Name)
 	}
 	return nil
+}
+
+// startedTooSoon says why container i cannot be shown as started yet: its startup probe has
+// not succeeded.
+func (r *Reading) startedTooSoon(i int, cs *corev1.ContainerStatus, n int) *Denial {
+	spec, x := &r.p.Containers[i], r.h[i].at(cs.RestartCount)
+	if !spec.Startup.Declared || !isStarted(cs) || x.started.Known() || !r.ev.Writes(i, trace.StartupProbe) || r.excused(rules.StartedNeedsSuccess, i, n, 0) {
+		return nil
+	}
+	return because(deny(rules.StartedAfterProbe, Cause{x.startupLast, rules.StartedAfterProbe}), "container %s is shown as started, but no startup probe of this instance has succeeded by then", cs.Name)
 }
 
 // readyFits says why container i cannot be ready, or unready, as it is shown.

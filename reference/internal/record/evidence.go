@@ -57,8 +57,9 @@ type Evidence struct {
 
 	// LogComplete: every process writes every line that it can.
 	LogComplete bool
-	// LogGap: lines may be missing or out of order. EventGap: the same of Events.
-	LogGap, EventGap bool
+	// LogGap: lines may be missing or out of order. EventGap: the same of Events, and
+	// UpdateGap: of updates of the Pod.
+	LogGap, EventGap, UpdateGap bool
 	// LogCut is the stamp of the last line where lines are missing only from the end, since
 	// the recording was ended before the log; zero elsewhere. None older than that is missing.
 	LogCut time.Time

@@ -94,6 +94,7 @@ func (g *gatherer) Take(o *Observation, n int) {
 	case e.Gap != nil:
 		g.ev.LogGap = g.ev.LogGap || e.Gap.Channel == "log"
 		g.ev.EventGap = g.ev.EventGap || e.Gap.Channel == "events"
+		g.ev.UpdateGap = g.ev.UpdateGap || e.Gap.Channel == "watch"
 	}
 }
 

@@ -97,14 +97,24 @@ func (r *Reading) wentBack(i int, cs *corev1.ContainerStatus) *Denial {
 	return nil
 }
 
-// startedTooSoon says why container i cannot be shown as started yet: its startup probe has
+// startedTooSoon says which container cannot be shown as started yet: its startup probe has
 // not succeeded.
-func (r *Reading) startedTooSoon(i int, cs *corev1.ContainerStatus, n int) *Denial {
-	spec, x := &r.p.Containers[i], r.h[i].at(cs.RestartCount)
-	if !spec.Startup.Declared || !isStarted(cs) || x.started.Known() || !r.ev.Writes(i, trace.StartupProbe) || r.excused(rules.StartedNeedsSuccess, i, n, 0) {
-		return nil
+func (r *Reading) startedTooSoon(s *State, st *corev1.PodStatus, n int) *Denial {
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
+		for k := range list {
+			cs := &list[k]
+			i, known := r.p.Index[cs.Name]
+			if !known || !r.p.Containers[i].Startup.Declared || !isStarted(cs) || r.runIsUncertain(i, cs.RestartCount) {
+				continue
+			}
+			x := r.h[i].at(cs.RestartCount)
+			if x.started.Known() || !r.ev.Writes(i, trace.StartupProbe) || r.excused(rules.StartedNeedsSuccess, i, n, 0) || r.startedEarly(s, i, cs.RestartCount, n) {
+				continue
+			}
+			return because(deny(rules.StartedAfterProbe, Cause{x.startupLast, rules.StartedAfterProbe}), "container %s is shown as started, but no startup probe of this instance has succeeded by then", cs.Name)
+		}
 	}
-	return because(deny(rules.StartedAfterProbe, Cause{x.startupLast, rules.StartedAfterProbe}), "container %s is shown as started, but no startup probe of this instance has succeeded by then", cs.Name)
+	return nil
 }
 
 // readyFits says why container i cannot be ready, or unready, as it is shown.

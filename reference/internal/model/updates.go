@@ -38,7 +38,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 	if d != nil {
 		return nil, d
 	}
-	if d := r.wholeSync(pod, n); d != nil {
+	if d := firstOf(r.startedTooSoon(&s, st, n), r.wholeSync(pod, n)); d != nil {
 		return nil, d
 	}
 	states = slices.DeleteFunc(states, func(t State) bool {
@@ -109,9 +109,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	if d := r.wentBack(i, cs); d != nil {
 		return nil, d
 	}
-	if run > 0 && r.ev.Containers[i].StartFailed || r.mayEverStartOver() {
-		// The kubelet also counts instances whose start failed, and counts anew in a new
-		// sandbox; the log counts those that ran. So nothing tells which of them is shown.
+	if r.runIsUncertain(i, run) {
 		return []State{s}, nil
 	}
 	if d := r.actsWhileHookSleeps(i, run, startTimeOf(cs), n); d != nil {
@@ -131,6 +129,13 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 		}
 	}
 	return next, nil
+}
+
+// runIsUncertain reports whether nothing tells which instance of container i a status shows as
+// the given run. The kubelet also counts instances whose start failed, and counts anew in a new
+// sandbox; the log counts those that ran.
+func (r *Reading) runIsUncertain(i int, run int32) bool {
+	return run > 0 && r.ev.Containers[i].StartFailed || r.mayEverStartOver()
 }
 
 // onStarted takes an update that shows an instance of container i as running or ended: it has

@@ -20,7 +20,7 @@ import (
 // The files of testdata/rules are written in a short form, so that a person
 // sees at a glance what a trace says. A pod section has a line for each
 // container, "container1 postStart readiness", and may have "restartPolicy
-// Never", "hostNetwork", "hostPID", "oneProcessNamespace", "gate Gate" (a readiness gate) and "grace 30". "init setup" and "sidecar proxy startup" stand for the
+// Never", "hostNetwork", "hostPID", "oneProcessNamespace", "gate Gate" (a readiness gate) "grace 30" and "deadline 60". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s, "preStop=kills" one that signals its process,
 // "startup=http" and "liveness=http" are probes over the network,
@@ -63,6 +63,10 @@ func parsePodScript(t *testing.T, s string) *corev1.Pod {
 			pod.Spec.ShareProcessNamespace = &shared
 		case f[0] == "gate":
 			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: corev1.PodConditionType(f[1])})
+		case f[0] == "deadline":
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			assert.NilError(t, err)
+			pod.Spec.ActiveDeadlineSeconds = &n
 		case f[0] == "grace":
 			n, err := strconv.ParseInt(f[1], 10, 64)
 			assert.NilError(t, err)
@@ -281,7 +285,8 @@ func onlyLog(tr *trace.Trace, line int) (*trace.Trace, int) {
 // (ready, notstarted, run1, code9, id5 for its container ID, at5 for a start or an end at second 5, ended5 for
 // the end of the instance before, redefined
 // for another image, or the reason of a wait or of an end), and conditions that differ from the ones that fit.
-// "deleting" and "gone" set a deletion, and "evicted" is why the Pod has failed.
+// "deleting" and "gone" set a deletion, "evicted" is why the Pod has failed, and "begun3" is
+// its startTime at second 3.
 func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *corev1.Pod) {
 	t.Helper()
 	kind, pod := trace.Modified, of.DeepCopy()
@@ -296,6 +301,10 @@ func parseUpdate(t *testing.T, of *corev1.Pod, kubelet, s string) (string, *core
 			pod.DeletionTimestamp = &metav1.Time{Time: epoch}
 		case w == "evicted":
 			pod.Status.Reason = "Evicted"
+		case strings.HasPrefix(w, "begun"):
+			n, err := strconv.Atoi(w[5:])
+			assert.NilError(t, err)
+			pod.Status.StartTime = &metav1.Time{Time: epoch.Add(time.Duration(n) * time.Second)}
 		case w == "gone":
 			kind = trace.Deleted
 			pod.DeletionTimestamp = &metav1.Time{Time: epoch}

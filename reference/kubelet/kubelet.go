@@ -71,6 +71,7 @@ func (n *node) startKubelet(started int) *kubelet {
 	k.goroutine(k.publish)
 	k.goroutine(k.listen)
 	k.goroutine(k.listenToPatches)
+	k.goroutine(k.watchDeadline)
 	return k
 }
 

@@ -11,6 +11,10 @@ func (p Pod) Manifest() *corev1.Pod {
 	p = p.withDefaults()
 	grace := int64(p.Grace)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "simulated"}, Spec: corev1.PodSpec{RestartPolicy: p.Policy, TerminationGracePeriodSeconds: &grace}}
+	if p.Deadline > 0 {
+		deadline := int64(p.Deadline)
+		pod.Spec.ActiveDeadlineSeconds = &deadline
+	}
 	for _, c := range p.Init {
 		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c.manifest())
 	}

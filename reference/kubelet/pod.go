@@ -16,6 +16,7 @@ type Pod struct {
 	Containers []Container
 	Policy     corev1.RestartPolicy // Always if empty
 	Grace      int                  // terminationGracePeriodSeconds; 30 if 0
+	Deadline   int                  // activeDeadlineSeconds; none if 0
 
 	// Seconds, May and Faults are for [Run]: how long it lasts at most (12 if 0),
 	// what may be done to the Pod, and what the kubelet does wrong.

@@ -28,6 +28,7 @@ func (k *kubelet) generateStatus(p *proc, v snapshot) {
 	if k.allStopped && k.evicted {
 		s.Reason = "Evicted"
 	}
+	k.endAtDeadline(&s)
 	k.conditions(&s, v.ready)
 	if k.couldRestartAll() {
 		s.Conditions = append(s.Conditions, k.allContainersRestarting(&s, v, restarting))
@@ -144,8 +145,8 @@ func (k *kubelet) publish(p *proc) {
 		p.sleep(k.upTo(150))
 		k.dirty = false
 		s := k.cached.DeepCopy()
-		if old := k.api.pod.Status.Phase; k.pod.May.LatePhase && terminal(s.Phase) && !terminal(old) && (!k.allStopped || !k.terminated && k.oneIn(2)) {
-			s.Phase = old
+		if old := k.api.pod.Status.Phase; terminal(s.Phase) && !terminal(old) && (k.pod.May.LatePhase && (!k.allStopped || !k.terminated && k.oneIn(2)) || k.deadlineIsOver() && !k.allStopped) {
+			s.Phase, s.Reason = old, ""
 		}
 		k.api.patchStatus(*s)
 	}

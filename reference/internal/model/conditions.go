@@ -40,7 +40,7 @@ func (r *Reading) conditionsFit(pod *corev1.Pod, v view) *Denial {
 // containersReadyFits says why condition ContainersReady is wrong.
 func (r *Reading) containersReadyFits(pod *corev1.Pod, c *corev1.PodCondition, v view) *Denial {
 	is, final := c.Status == corev1.ConditionTrue, record.IsFinal(pod.Status.Phase)
-	if !is && c.Reason == "PodFailed" && r.ev.EndTimeUnknown {
+	if !is && c.Reason == "PodFailed" && r.endedByOthers(r.n) {
 		return nil // a deadline or an eviction, which the phase shows once the containers have stopped
 	}
 	if is != (v.ready && !final) {

@@ -224,21 +224,7 @@ func (r *Reading) readyAsPodEnds(s *State, i, n int) bool {
 
 // hasFailed reports whether the kubelet may have decided by observation n that the Pod has failed,
 // while containers still run: an init container failed for good, or the deadline has passed.
-func (r *Reading) hasFailed(s *State, n int) bool { return r.failedInit(s) >= 0 || r.pastDeadline(n) }
-
-// pastDeadline reports whether the deadline of the Pod had passed at observation n. The kubelet counts
-// from when it first saw the Pod, in whole seconds (pkg/kubelet/active_deadline.go).
-func (r *Reading) pastDeadline(n int) bool {
-	o := r.ob(n)
-	pod := o.Entry.Pod
-	if pod == nil && r.shownAt.Known() {
-		pod = r.obAt(r.shownAt).Entry.Pod
-	}
-	if pod == nil || pod.Spec.ActiveDeadlineSeconds == nil || pod.Status.StartTime == nil {
-		return false
-	}
-	return o.At().Sub(pod.Status.StartTime.Time) >= time.Duration(*pod.Spec.ActiveDeadlineSeconds)*time.Second-record.StampSlack
-}
+func (r *Reading) hasFailed(s *State, n int) bool { return r.failedInit(s) >= 0 || r.deadlineIsOver(n) }
 
 // probesCancelled is [rules.ProbesCancelled].
 func (r *Reading) probesCancelled(s *State, i int, since record.Place, n int) bool {

@@ -48,6 +48,7 @@
 //	  terminate.go  the termination of the whole Pod
 //	  grace.go      the grace period
 //	  alone.go      what the stamps of a log alone leave open of them
+//	  deadline.go   the deadline of the Pod
 //	  sandbox.go    a new sandbox, and the restart of all containers
 //	what must follow
 //	  due.go        when each obligation is asked

@@ -59,7 +59,7 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 	case rules.ForcedDeletion:
 		return r.deletionForced()
 	case rules.EndedByOthers:
-		return r.ev.EndTimeUnknown
+		return r.endedByOthers(n)
 	case rules.LogGap:
 		return r.ev.LogGap && !r.beforeCut(n)
 	case rules.EventGap:
@@ -150,7 +150,7 @@ func (r *Reading) eventsMayBeLate(n int) bool {
 // endRequested reports whether something other than the exits of its containers may have ended
 // the Pod by observation n: a deletion, an eviction, or a lost sandbox that is not replaced.
 func (r *Reading) endRequested(n int) bool {
-	return r.ev.EndTimeUnknown && !r.written(n).Add(r.slack(n)).Before(r.ev.EndedFrom) || r.sandboxLostForGoodBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
+	return r.deadlineIsOver(n) || r.ev.EndTimeUnknown && !r.written(n).Add(r.slack(n)).Before(r.ev.EndedFrom) || r.sandboxLostForGoodBefore(record.PlaceOf(n)) || slices.ContainsFunc(r.ev.Ends, func(x record.Place) bool { return !x.After(n) })
 }
 
 // eventsMissing reports whether the kubelet may have recorded Events by observation n that the

@@ -58,6 +58,13 @@ func (r *Reading) stopSurelyOverAt(s *State, i, n int, most time.Duration) time.
 		if r.ev.EndTimeUnknown {
 			return r.endOverAt(s, i, most)
 		}
+		if r.deadlineIsOver(n) {
+			at, known := r.deadlineAt()
+			if !known {
+				return time.Time{}
+			}
+			end = earlier(end, at.Add(least))
+		}
 		return r.terminationOverAt(s, i, n, end, least)
 	case byProbe:
 		return r.probeStopOverAt(s, i, n, least)
@@ -105,7 +112,7 @@ func (r *Reading) deletionOverAt(s *State, i, n int, most time.Duration) (end ti
 }
 
 // terminationOverAt is when the stop of container i with its Pod can have been over. deleted
-// is when the period of a deletion is, zero if there was none.
+// is when the period of a deletion, or of a deadline, is, zero if there was none.
 func (r *Reading) terminationOverAt(s *State, i, n int, deleted time.Time, least time.Duration) time.Time {
 	end := deleted
 	if !deleted.IsZero() && r.sandboxLostForGood() {
@@ -320,7 +327,7 @@ func (r *Reading) probeGrace(x *seen, i, n int) time.Duration {
 // SyncTerminatingPod). A period of 0 counts as none (pkg/kubelet/pod_workers.go,
 // calculateEffectiveGracePeriod).
 func (r *Reading) mayHavePodGrace(s *State, i, n int) bool {
-	if r.ev.EndTimeUnknown || r.deletionForced() || r.sandboxLostForGoodBefore(r.stopBegun(r.seenOf(s, i))) {
+	if r.endedByOthers(n) || r.deletionForced() || r.sandboxLostForGoodBefore(r.stopBegun(r.seenOf(s, i))) {
 		return true
 	}
 	last, seen := r.endedByItself(s, i, n, true)

@@ -218,6 +218,7 @@ func (r *Reading) Landmarks(do func(record.Place)) {
 		do(r.h[i].startedShownObs)
 	}
 	do(r.shownAt)
+	do(r.ev.BeganObs)
 	for _, at := range slices.Concat(r.ev.Ends, r.ev.Restarts, r.ev.SandboxStops) {
 		do(at)
 	}

@@ -63,7 +63,7 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 		}
 	}
 	// Nor is it known when somebody ended a Pod that did not come to its end by itself.
-	if !since.Known() || r.ev.EndTimeUnknown && !r.podIsOver(s, i) {
+	if !since.Known() || r.endUnknownBefore(since, n) && !r.podIsOver(s, i) {
 		return nil
 	}
 	wait := r.passed(since, n)

@@ -121,9 +121,14 @@ func (v *view) countRegular(spec *podspec.Container, cs *corev1.ContainerStatus,
 }
 
 // phases returns the phases that the shown container states allow. If containers may
-// start over, one status may show some of the old round beside some of the new one.
+// start over, one status may show some of the old round beside some of the new one. When the
+// deadline is over, the last phase stays until the containers have stopped
+// (pkg/kubelet/status/status_manager.go, mergePodStatus).
 func (r *Reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	all := r.phasesOfRound(pod, v)
+	if r.deadlineIsOver(r.n) {
+		all = append(all, r.phase)
+	}
 	for _, other := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning} {
 		if r.mayEverStartOver() && !slices.Contains(all, other) {
 			all = append(all, other)

@@ -152,7 +152,7 @@ func (r *Reading) becameReadyTooSoon(s *State, i int, cs *corev1.ContainerStatus
 func (r *Reading) becameUnreadyTooSoon(i int, cs *corev1.ContainerStatus, n int) *Denial {
 	spec, x := &r.p.Containers[i], r.h[i].at(cs.RestartCount)
 	failed := x.failures[record.RowOf(trace.ReadinessProbe)]
-	if r.ev.Containers[i].NewestRun > cs.RestartCount || r.ev.EndTimeUnknown || len(r.ev.Ends) > 0 {
+	if r.ev.Containers[i].NewestRun > cs.RestartCount || r.endedByOthers(n) || len(r.ev.Ends) > 0 {
 		failed++ // one may have died with its container, and left no line
 	}
 	wasReady := cs.State.Running != nil && isStarted(cs) && r.h[i].shownReady == cs.RestartCount+1

@@ -319,5 +319,5 @@ func (r *Reading) failedInit(s *State) int {
 // other reason.
 func (r *Reading) deletedOnly(s *State, i int) bool {
 	ev := &r.ev.Containers[i]
-	return s.c[i].kill == byTermination && len(r.ev.Ends) > 0 && !r.ev.EndTimeUnknown && !r.sandboxLostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0
+	return s.c[i].kill == byTermination && len(r.ev.Ends) > 0 && !r.endedByOthers(r.n) && !r.sandboxLostForGood() && !ev.ProbeFailed && !ev.HookFailed && r.seenOf(s, i).failing == 0
 }

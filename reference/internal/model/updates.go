@@ -21,8 +21,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 	pod := r.ob(n).Entry.Pod
 	st := &pod.Status
 	// Whoever ends a Pod that has just come to its end by itself may not know that yet.
-	endedByOthers := r.ev.EndTimeUnknown && st.Phase == corev1.PodFailed
-	if record.IsFinal(r.phase) && st.Phase != r.phase && !endedByOthers {
+	if record.IsFinal(r.phase) && st.Phase != r.phase && !(st.Phase == corev1.PodFailed && r.endedByOthers(n)) {
 		return nil, because(deny(rules.Phase, Cause{r.shownAt, rules.Phase}), "status.phase went from %s to %s, but %s is final", r.phase, st.Phase, r.phase)
 	}
 	if len(st.ContainerStatuses) == 0 {

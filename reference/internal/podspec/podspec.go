@@ -20,6 +20,8 @@ import (
 type Pod struct {
 	Policy corev1.RestartPolicy
 	Grace  int64 // seconds
+	// Deadline is activeDeadlineSeconds; 0 if it has none.
+	Deadline int64
 	// containers are the init containers and sidecars in their order, then
 	// the regular containers in theirs, then the ephemeral ones.
 	Containers []Container
@@ -179,6 +181,9 @@ func New(pod *corev1.Pod) (Pod, []string) {
 	p.sharedProcesses = pod.Spec.HostPID || shared != nil && *shared
 	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
 		p.Grace = *g
+	}
+	if d := pod.Spec.ActiveDeadlineSeconds; d != nil {
+		p.Deadline = *d
 	}
 	var left []string
 	for i := range pod.Spec.InitContainers {

@@ -21,8 +21,8 @@ const (
 )
 
 // act takes what the recorder did.
-func (g *gatherer) act(a *trace.Act, n int) {
-	ev, at := &g.ev, PlaceOf(n)
+func (g *gatherer) act(e *trace.Entry, n int) {
+	ev, at, a := &g.ev, PlaceOf(n), e.Did
 	switch a.Name + " " + a.Target() {
 	case "restart kubelet", "stop kubelet", "start kubelet":
 		ev.Restarts = append(ev.Restarts, at)
@@ -39,6 +39,8 @@ func (g *gatherer) act(a *trace.Act, n int) {
 	switch a.Name {
 	case trace.ActDelete, trace.ActEvict:
 		ev.Ends = append(ev.Ends, at)
+	case trace.ActApply:
+		g.created(e.At, at)
 	case trace.ActPatch:
 		g.patch(a, at)
 	}
@@ -49,8 +51,12 @@ func (g *gatherer) act(a *trace.Act, n int) {
 func (g *gatherer) patch(a *trace.Act, at Place) {
 	type list []map[string]json.RawMessage
 	var p struct {
-		Spec struct{ InitContainers, Containers list }
+		Spec struct {
+			InitContainers, Containers list
+			ActiveDeadlineSeconds      *int64
+		}
 	}
+	defer func() { g.deadline(p.Spec.ActiveDeadlineSeconds) }()
 	names, readable := map[string]bool{}, json.Unmarshal(a.Param, &p) == nil && a.Target() == ""
 	for _, of := range []list{p.Spec.InitContainers, p.Spec.Containers} {
 		for _, c := range of {

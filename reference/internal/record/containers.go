@@ -53,7 +53,7 @@ func (of *containerGatherer) countRun(l *trace.Line) {
 func (g *gatherer) update(e *trace.Entry, n int) {
 	st := &e.Pod.Status
 	g.deleted = g.deleted || e.Pod.DeletionTimestamp != nil || e.Type == trace.Deleted
-	g.ev.EndTimeUnknown = g.ev.EndTimeUnknown || st.Reason != ""
+	g.life(e, n)
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
 		for i := range list {
 			if c, ok := g.p.Index[list[i].Name]; ok {
@@ -163,8 +163,8 @@ func (g *gatherer) event(e *trace.Event, n int) {
 	switch e.Reason {
 	case "SandboxChanged":
 		g.ev.NewSandbox = true
-	case "Evicted", "Preempting", "Preempted", "DeadlineExceeded":
-		g.ev.EndTimeUnknown = true
+	case "Evicted", "Preempting", "Preempted", deadlineExceeded:
+		g.endedBy(e.Reason, n)
 	}
 	if c, ok := EventContainer(g.p, e); ok {
 		g.timeStart(c, e)

@@ -20,12 +20,22 @@ type Evidence struct {
 
 	// Ends are the acts that end the Pod: a deletion, an eviction.
 	Ends []Place
-	// EndTimeUnknown: somebody ended the Pod, or may have, and nothing says when.
+	// EndTimeUnknown: somebody ended the Pod, or may have, and nothing says when, nor with
+	// which grace period.
 	EndTimeUnknown bool
 	// EndedFrom is when that was at the earliest; zero if that is not known. Period is the
 	// grace period that it had; nil if it may be any. See [Assumptions].
 	EndedFrom time.Time
 	Period    *time.Duration
+	// Deadline is the shortest activeDeadlineSeconds that the Pod ever had; 0 if it had none.
+	// DeadlineSeen is the first sign that it has ended the Pod.
+	Deadline     int64
+	DeadlineSeen Place
+	// Began is the earliest time at which the kubelet can have taken up the Pod, by the clock
+	// of the node: the startTime of a status, which has whole seconds. Zero if nothing says so.
+	// BeganObs is what says so.
+	Began    time.Time
+	BeganObs Place
 	// GraceNeverEnds: no grace period runs out. It is set where possible orders are
 	// asked for and time does not matter.
 	GraceNeverEnds bool

@@ -24,6 +24,10 @@ type gatherer struct {
 	lastLine time.Time
 	// resumed: lines follow a gap of the log.
 	resumed bool
+	// applied is when the Pod was created, by the clock of the recorder, and appliedObs what
+	// tells that.
+	applied    time.Time
+	appliedObs Place
 	// events counts the Events of any kind, and firstEvent is when the first Event of the
 	// kubelet was made.
 	events     int
@@ -57,7 +61,7 @@ func NewGatherer(p *podspec.Pod, logOnly bool) *gatherer {
 	n := len(p.Containers)
 	g := &gatherer{
 		p: p, logOnly: logOnly, c: make([]containerGatherer, n),
-		ev: Evidence{Containers: make([]ContainerEvidence, n), EndTimeUnknown: logOnly},
+		ev: Evidence{Containers: make([]ContainerEvidence, n), EndTimeUnknown: logOnly, Deadline: p.Deadline},
 	}
 	for c := range p.Containers {
 		for k, a := range Actors {
@@ -90,7 +94,7 @@ func (g *gatherer) Take(o *Observation, n int) {
 	case e.Event != nil:
 		g.event(e.Event, n)
 	case e.Did != nil:
-		g.act(e.Did, n)
+		g.act(e, n)
 	case e.Gap != nil:
 		g.ev.LogGap = g.ev.LogGap || e.Gap.Channel == "log"
 		g.ev.EventGap = g.ev.EventGap || e.Gap.Channel == "events"
@@ -106,6 +110,9 @@ func (g *gatherer) Evidence() Evidence {
 	}
 	if ev.LogGap && !g.resumed {
 		ev.LogCut = g.lastLine
+	}
+	if ev.Began.IsZero() && !g.applied.IsZero() {
+		ev.Began, ev.BeganObs = g.applied.Add(-time.Second), g.appliedObs // the two clocks differ
 	}
 	ev.MayDropEvents = g.events >= eventBurst
 	ev.NodeRestarted = ev.NodeRestarted || ev.NewSandbox && len(ev.SandboxStops) == 0

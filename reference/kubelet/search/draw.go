@@ -54,6 +54,9 @@ func AnyPod(version string, choose kubelet.Chooser) kubelet.Pod {
 		May:    kubelet.May{ForceDelete: rarely(), DeleteAgain: rarely(), Evict: rarely(), RestartKubelet: rarely(), StopSandbox: rarely(), Patch: rarely(), LatePhase: flag(), Silent: flag()},
 	}
 	p.May.Evict = p.May.Evict && !p.May.RestartKubelet // a new kubelet forgets an eviction that is not published
+	if seldom() {
+		p.Deadline = 1 + choose(20)
+	}
 	p.Seconds = []int{12, 20, 60}[choose(3)]
 	long := rarely() // a grace period that outlasts hooks, probes and back-offs
 	if long {

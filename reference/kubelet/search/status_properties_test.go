@@ -80,7 +80,7 @@ func (s *story) conditionsFit() error {
 			init = init || cs.State.Running != nil || cs.State.Terminated != nil
 		}
 		for _, kind := range []corev1.PodConditionType{corev1.PodReady, corev1.ContainersReady} {
-			if got := conditionIs(&e.Pod.Status, kind); got && !ready || !got && ready && len(e.Pod.Status.Conditions) > 0 && e.Pod.Status.Phase == corev1.PodRunning && !s.pod.May.LatePhase {
+			if got := conditionIs(&e.Pod.Status, kind); got && !ready || !got && ready && len(e.Pod.Status.Conditions) > 0 && e.Pod.Status.Phase == corev1.PodRunning && !s.pod.May.LatePhase && s.pod.Deadline == 0 {
 				return fmt.Errorf("line %d: %s is %t", n+2, kind, got)
 			}
 		}

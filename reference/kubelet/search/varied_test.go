@@ -59,7 +59,7 @@ func TestEverythingHappens(t *testing.T) {
 	}
 	for _, what := range []string{
 		"did apply", "did delete", "did restart", "did stop", "did patch", "type DELETED",
-		"phase Pending ", "phase Running ", "phase Succeeded ", "phase Failed ", "phase Failed Evicted",
+		"phase Pending ", "phase Running ", "phase Succeeded ", "phase Failed ", "phase Failed Evicted", "phase Failed DeadlineExceeded",
 		"waiting ContainerCreating", "waiting PodInitializing", "waiting CrashLoopBackOff", "waiting PostStartHookError",
 		"waiting ErrImagePull", "waiting ImagePullBackOff", "waiting CreateContainerError", "waiting CreateContainerConfigError",
 		"event BackOff Back-off", "event SandboxChanged Pod", "event FailedPostStartHook PostStartHook",

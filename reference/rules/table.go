@@ -325,7 +325,7 @@ var table = []Rule{
 	},
 	{
 		Slug: RestartAll, Level: Must, Basis: Documented,
-		Says:   "RestartAllContainers stops the other containers without their preStop hooks.",
+		Says:   "RestartAllContainers stops the other containers one after the other, without their preStop hooks and with two seconds for each: regular containers in the listed order, then init containers and sidecars.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 		Gate:   GateRestartAll,
 	},

@@ -255,6 +255,8 @@ func (r *Reading) stopOf(s *State, i, n int) *begunStop {
 		t.grace, t.reason.Obs = r.probeGrace(x, i, n), x.failing
 	case byHook:
 		t.grace, t.reason.Obs = r.podGrace(), x.hookEnd
+	case byRestartAll:
+		// It has none (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
 	default:
 		return nil
 	}

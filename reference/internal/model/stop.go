@@ -1,6 +1,6 @@
 // Why the kubelet stops a container (killContainer and its callers).
 // Rules: terminate/cause, restart/kill-after-sync, restart/kills-serial, probes/after-sync, and
-// terminate/prestop-before-term of a hook that sleeps.
+// terminate/prestop-before-term of a hook that sleeps, restart/all-containers.
 
 package model
 
@@ -47,7 +47,7 @@ func (r *Reading) stopFor(s State, i, n int, w killReason) ([]State, *Denial) {
 	case bySandbox:
 		return r.stopForSandbox(s, n), nil
 	case byRestartAll:
-		return r.stopForRestartAll(s, n), nil
+		return r.stopForRestartAll(s, i, n), nil
 	}
 	return nil, nil
 }
@@ -117,13 +117,26 @@ func (r *Reading) stopForSandbox(s State, n int) []State {
 }
 
 // stopForRestartAll: the sync that finds a container exited with a code for which its rules
-// restart all containers removes the others, without their preStop hooks
-// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, SyncPod).
-func (r *Reading) stopForRestartAll(s State, n int) []State {
+// restart all containers removes the others, without their preStop hooks: regular containers
+// first, then init containers and sidecars, each in the listed order. What asked for it goes
+// last; it has exited. Each is waited for before the next one is stopped
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions and SyncPod). A restarted
+// kubelet finds the same exit, and begins again with what is left.
+func (r *Reading) stopForRestartAll(s State, i, n int) []State {
 	if !r.mayRestartAll(&s) {
 		return nil
 	}
-	return []State{r.withHooksReturned(s, n)}
+	t := r.withHooksReturned(s, n)
+	if r.p.Containers[i].Role == podspec.Ephemeral || !r.k.Holds(rules.RestartAll) {
+		return []State{t}
+	}
+	for j := range r.p.Inits + r.p.Regulars {
+		before := r.p.IsRegular(j) && !r.p.IsRegular(i) || r.p.IsRegular(j) == r.p.IsRegular(i) && j < i
+		if c := &t.c[j]; before && c.progress.isStarted() && !c.ended.known() {
+			c.ended = at(n, rules.RestartAll)
+		}
+	}
+	return []State{t}
 }
 
 // withHooksReturned is the state in which every postStart hook that was seen has returned, as

@@ -130,7 +130,7 @@ func (k *kubelet) isStarted(c int, i *instance) bool {
 	if r, known := k.results.lookup(trace.StartupProbe, i.id); known {
 		return r == success
 	}
-	if k.specs[c].Startup == nil {
+	if k.specs[c].Startup == nil || k.lacksWorker(c, trace.StartupProbe) {
 		return true
 	}
 	old := k.previous(c)
@@ -162,6 +162,10 @@ func (k *kubelet) isReady(c int, i *instance) bool {
 		// (pkg/kubelet/prober/prober_manager.go, setReadyStateOnKubeletRestart).
 		st := corev1.ContainerStatus{ContainerID: i.id, State: stateOf(i)}
 		return !known && k.outlivedKubelet(c, &st) && conditionIs(k.previousStatus(), corev1.PodReady)
+	}
+	if k.lacksWorker(c, trace.ReadinessProbe) {
+		st := corev1.ContainerStatus{ContainerID: i.id, State: stateOf(i)}
+		return !k.outlivedKubelet(c, &st) || conditionIs(k.previousStatus(), corev1.PodReady)
 	}
 	old := k.previous(c)
 	return !known && old != nil && old.ContainerID == i.id && old.Ready

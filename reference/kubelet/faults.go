@@ -1,6 +1,10 @@
 package kubelet
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/podorder/podorder/reference/trace"
+)
 
 // Faults makes the kubelet wrong on purpose. No correct kubelet has any; some
 // releases have carried one. Without them nobody would know that a judge finds
@@ -25,8 +29,13 @@ type Faults struct {
 	// not run (kubernetes/kubernetes#125880).
 	WaitsForDead bool
 	// ForgetsSidecar: in a Pod with policy Never a restarted sidecar is not
-	// probed (kubernetes/kubernetes#132826).
+	// probed, until a sync finds no other worker to give up at
+	// (kubernetes/kubernetes#132826). It is Workerless too.
 	ForgetsSidecar bool
+	// Workerless: a container that has no probe worker counts as one that has no
+	// probe. It has none in the first status of a restarted kubelet
+	// (kubernetes/kubernetes#142305), and none once its Pod has failed.
+	Workerless bool
 	// Omits is what the kubelet never does of that which it has to do.
 	Omits Duty
 }
@@ -40,13 +49,14 @@ func (f Faults) reorder(starts []int, v snapshot) {
 
 // waitForDead is WaitsForDead, for the first so many containers.
 func (f Faults) waitForDead(t *turns, inits int) {
-	if !f.WaitsForDead {
-		return
+	if f.WaitsForDead {
+		clear(t.stopped[:inits])
 	}
-	for c := range inits {
-		for d := c + 1; d < inits; d++ {
-			t.before[c] = append(t.before[c], d)
-		}
-		t.stopped[c] = false
-	}
+}
+
+// lacksWorker reports whether a container counts as one without a probe, as it has no worker
+// for it.
+func (k *kubelet) lacksWorker(c int, kind trace.Actor) bool {
+	f := k.pod.Faults
+	return (f.Workerless || f.ForgetsSidecar) && k.probeWorkers[workerKey{c, kind}] == nil
 }

@@ -33,9 +33,17 @@ type workerKey struct {
 // startProbeWorkers starts the workers that are missing. A sync does so before it
 // starts any container.
 func (k *kubelet) startProbeWorkers() {
-	for c, spec := range k.specs {
+	for n := range k.specs {
+		c := n
+		if k.pod.Faults.ForgetsSidecar {
+			c = (n + len(k.pod.Init)) % len(k.specs) // regular containers first
+		}
+		spec := k.specs[c]
 		for _, kind := range []trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe} {
 			key := workerKey{c, kind}
+			if k.probeWorkers[key] != nil && k.pod.Faults.ForgetsSidecar {
+				return // pkg/kubelet/prober/prober_manager.go, AddPod
+			}
 			if spec.probe(kind) == nil || k.probeWorkers[key] != nil {
 				continue
 			}
@@ -77,8 +85,9 @@ func (w *probeWorker) work(p *proc) {
 			next = k.now + period
 		}
 	}
-	if !k.pod.Faults.ForgetsSidecar { // a later sync starts it again
-		delete(k.probeWorkers, workerKey{w.c, w.kind})
+	delete(k.probeWorkers, workerKey{w.c, w.kind}) // a later sync starts it again
+	if f := k.pod.Faults; f.Workerless || f.ForgetsSidecar {
+		k.results.forget(w.kind, w.id)
 	}
 }
 
@@ -112,7 +121,9 @@ func (w *probeWorker) check(p *proc) bool {
 	if st.ContainerID != w.id { // a new instance
 		k.results.forget(w.kind, w.id)
 		w.id = st.ContainerID
-		w.store(w.initial(st))
+		if w.kind != trace.StartupProbe || !k.pod.Faults.Workerless || !k.outlivedKubelet(w.c, st) {
+			w.store(w.initial(st))
+		}
 		w.onHold = false
 	}
 	if w.onHold {

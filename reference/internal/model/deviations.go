@@ -163,10 +163,22 @@ func (r *Reading) startedInherited(i int, run int32, n int) bool {
 		// Or it has taken that over itself.
 		inherited := !old.startupFirst.Known() && (old.livenessLast.Known() || old.readinessLast.Known())
 		had := old.started.Known() || inherited || !r.ev.Writes(i, trace.StartupProbe)
-		killed := old.failing.Known() && (!old.mainEnd.Known() || spec.SharedProcesses)
+		// One that is stopped may die before it can write that it got a signal.
+		killed := old.failing.Known() && (!old.mainEnd.Known() || spec.SharedProcesses || old.failedOften(spec)) || r.ev.Containers[i].ProbeFailed && r.mayFailUnlogged(i, n)
 		stopped := old.term.Known() || old.preStop.Known() || killed || r.changedBy(i, n)
 		return had && stopped && r.startupNotDue(i, x.startupFirst, n)
 	})
+}
+
+// failedOften reports whether the liveness or the startup probe of an instance has failed so often
+// that the instance is stopped.
+func (x *seen) failedOften(spec *podspec.Container) bool {
+	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
+		if p := spec.Probe(a); p.Declared && x.failures[record.RowOf(a)] >= p.Failures {
+			return true
+		}
+	}
+	return false
 }
 
 // startupNotDue reports whether observation n may be made before the startup worker of container i
@@ -194,11 +206,7 @@ func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool
 				restart = a
 			}
 		}
-		began := x.first
-		if !began.Known() && h.shownRun == run {
-			began = h.shownObs
-		}
-		if !restart.Known() || !began.Known() || began >= restart {
+		if !restart.Known() || !r.ranBefore(h, run, restart) {
 			return false
 		}
 		if started {
@@ -213,6 +221,18 @@ func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool
 		}
 		return !r.k.Remembers() || r.youngAtRestart(x, n)
 	})
+}
+
+// ranBefore reports whether an instance of the container with history h ran before an act.
+func (r *Reading) ranBefore(h *history, run int32, act record.Place) bool {
+	x, at := h.at(run), r.obAt(act).Entry.At
+	switch {
+	case h.shownRun == run && h.shownObs < act, x.first.Known() && x.first < act:
+		return true
+	case x.first.Known() && r.writtenAt(x.first).Before(at): // it arrived late
+		return true
+	}
+	return h.startedRun == run && h.startedAt.Before(at)
 }
 
 // readyAsPodEnds is [rules.ReadyAsPodEnds].

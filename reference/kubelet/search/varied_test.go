@@ -123,14 +123,20 @@ func TestFaultsShow(t *testing.T) {
 			return false
 		}, true},
 		{"waits for the dead", func(kubelet.Chooser) kubelet.Pod {
-			return kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Init: []kubelet.Container{{Name: "s", Sidecar: true}, {Name: "i"}}, Containers: []kubelet.Container{{Name: "a"}}}
+			return kubelet.Pod{Policy: corev1.RestartPolicyAlways, Grace: 4, Seconds: 60, Init: []kubelet.Container{{Name: "s", Sidecar: true}, {Name: "i", Sidecar: true, Exits: true}}, Containers: []kubelet.Container{{Name: "a"}}}
 		}, kubelet.Faults{WaitsForDead: true}, func(s *story) bool {
 			a, one := at(s, "a", trace.Main, trace.Signal, 0)
 			b, two := at(s, "s", trace.Main, trace.Signal, 0)
-			return one && two && b.Sub(a) < 800*time.Millisecond
+			dead := false // long before
+			for _, l := range s.lines {
+				if l.Container == "i" {
+					dead = l.Mark.Kind == trace.End && a.Sub(l.Time) > time.Second
+				}
+			}
+			return one && two && dead && b.Sub(a) < 800*time.Millisecond
 		}, true},
 		{"forgets a sidecar", func(kubelet.Chooser) kubelet.Pod {
-			return kubelet.Pod{Policy: corev1.RestartPolicyNever, Grace: 4, Seconds: 40, Init: []kubelet.Container{{Name: "s", Sidecar: true, Exits: true, Readiness: &kubelet.Probe{}}}, Containers: []kubelet.Container{{Name: "a"}}}
+			return kubelet.Pod{Policy: corev1.RestartPolicyNever, Grace: 4, Seconds: 40, Init: []kubelet.Container{{Name: "s", Sidecar: true, Exits: true, Readiness: &kubelet.Probe{}}}, Containers: []kubelet.Container{{Name: "a", Readiness: &kubelet.Probe{}}}}
 		}, kubelet.Faults{ForgetsSidecar: true}, func(s *story) bool {
 			// From the third instance on: in the back-off before it a tick has found
 			// the ended one for sure.

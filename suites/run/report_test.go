@@ -10,6 +10,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/reference/rules"
 )
 
 func result(id string, o reference.Outcome) Result {
@@ -32,6 +33,18 @@ func every() []Result {
 		skipped, result("g/pass", reference.Pass), known, result("g/fixed", reference.Fixed),
 		result("g/inconclusive", reference.Inconclusive), unmodelled, broken, violation,
 	}
+}
+
+// A known verdict names every fault behind it: by its number, or by its name where it has none.
+func TestIssues(t *testing.T) {
+	v := reference.Verdict{Outcome: reference.Known, Issue: "kubernetes/kubernetes#1", Deviations: []reference.Deviation{
+		{Name: "a", Issue: "kubernetes/kubernetes#1", Lines: []int{3}}, {Name: "b", Issue: rules.NoIssue, Lines: []int{4, 5}},
+	}}
+	assert.Equal(t, issues(v), "kubernetes/kubernetes#1, b")
+	v.Outcome = reference.Violation
+	v.Issue = ""
+	assert.Equal(t, issues(v), "")
+	assert.Assert(t, strings.Contains(v.Text(), "issue    a (kubernetes/kubernetes#1), line 3\n           b (none reported), lines 4, 5\n"), v.Text())
 }
 
 func TestTable(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/admission"
+	"github.com/podorder/podorder/reference/rules"
 )
 
 // Result is the outcome of one case on one kubelet.
@@ -87,8 +88,8 @@ func (r Result) what() string {
 		if v.Line > 0 {
 			s += fmt.Sprintf(", line %d", v.Line)
 		}
-		if v.Issue != "" {
-			s += " (" + v.Issue + ")"
+		if is := issues(v); is != "" {
+			s += " (" + is + ")"
 		}
 		return s
 	case len(v.Unmodelled) > 0:
@@ -99,6 +100,21 @@ func (r Result) what() string {
 		reason = "second run; the first was inconclusive: " + r.First
 	}
 	return clip(reason)
+}
+
+// issues are the upstream numbers behind a known or fixed verdict; the name of a fault that nobody
+// has reported.
+func issues(v reference.Verdict) string {
+	if v.Outcome != reference.Known || len(v.Deviations) == 0 {
+		return v.Issue
+	}
+	names := make([]string, len(v.Deviations))
+	for i, d := range v.Deviations {
+		if names[i] = d.Issue; d.Issue == rules.NoIssue {
+			names[i] = d.Name
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // clip keeps a reason short enough for a table.
@@ -178,8 +194,8 @@ func judged(results []Result) int {
 // shared is the short reason, without what is particular to one recording.
 func shared(res Result) string {
 	if v := res.Verdict; res.Skipped == "" && v.Rule != "" {
-		if v.Issue != "" {
-			return v.Rule + " (" + v.Issue + ")"
+		if is := issues(v); is != "" {
+			return v.Rule + " (" + is + ")"
 		}
 		return v.Rule
 	}

@@ -59,3 +59,19 @@ func TestConfigured(t *testing.T) {
 		assert.ErrorContains(t, configured(t.Context(), node(fail), s), fail+" failed")
 	}
 }
+
+func TestInstances(t *testing.T) {
+	node := func(out string, err error) func(context.Context, string, ...string) (string, error) {
+		return func(_ context.Context, _ string, args ...string) (string, error) {
+			assert.Assert(t, strings.Contains(strings.Join(args, " "), "io.kubernetes.pod.uid=u --name ^one$"))
+			return out, err
+		}
+	}
+	ids, err := instances(t.Context(), node("a\nb\n", nil), "u", "one")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, ids, []string{"a", "b"})
+	_, err = instances(t.Context(), node("", nil), "u", "one")
+	assert.ErrorContains(t, err, "the runtime has none of it")
+	_, err = instances(t.Context(), node("", errors.New("down")), "u", "one")
+	assert.ErrorContains(t, err, "down")
+}

@@ -31,19 +31,27 @@ func (r *runner) follow(ctx context.Context, node string, pod types.UID, offset 
 	if err != nil {
 		return err
 	}
+	args := []string{
+		"-root", cluster.PodsFolder, "-pod-uid", string(pod),
+		"-volume", r.c.Log.Volume, "-file", r.c.Log.File, "-offset", strconv.FormatInt(offset, 10),
+	}
+	if n, ok := r.cl.Node(node); ok && r.c.StopsKubelet() {
+		// Once the kubelet is back it may remove the log before a connection through it is made again.
+		return n.Stream(ctx, out, "sh", append([]string{"-c", followInNode, h.Pod}, args...)...)
+	}
 	// An open standard input is how the reader notices that the connection has gone.
 	stdin, hold := io.Pipe()
 	defer hold.Close()
 	var complaint bytes.Buffer
-	err = r.cl.Exec(ctx, h, []string{
-		"recorder", "follow", "-stdin", "-root", cluster.PodsFolder, "-pod-uid", string(pod),
-		"-volume", r.c.Log.Volume, "-file", r.c.Log.File, "-offset", strconv.FormatInt(offset, 10),
-	}, stdin, out, &complaint)
+	err = r.cl.Exec(ctx, h, append([]string{"recorder", "follow", "-stdin"}, args...), stdin, out, &complaint)
 	if err != nil && ctx.Err() != nil {
 		return err // the connection that was given up may still write to complaint
 	}
 	return followed(err, &complaint)
 }
+
+// followInNode runs "recorder follow" in the helper, named first, without the kubelet.
+const followInNode = `exec crictl exec "$(crictl ps -q --label io.kubernetes.pod.name="$0")" recorder follow "$@"`
 
 // followed says what the end of "recorder follow" means: err is that of the connection, complaint its standard error.
 func followed(err error, complaint *bytes.Buffer) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -115,7 +116,7 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	if c.Kubelet != nil && !cl.Access() {
+	if (c.Kubelet != nil || c.Static) && !cl.Access() {
 		return nil, ErrNoNodeAccess
 	}
 	if needs(c.Steps, fixtures.Node) {
@@ -124,7 +125,7 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 		}
 		nodes = nodes[:1]
 	}
-	if c.Kubelet != nil {
+	if c.Kubelet != nil || c.Static {
 		nodes = nodes[:1]
 	}
 	if o.Node != "" || needs(c.Steps, fixtures.Node) || c.Kubelet != nil {
@@ -286,6 +287,9 @@ func (r *runner) record(ctx context.Context) error {
 	if r.c.Workload != "" {
 		name = r.c.Select // empty for the first one that appears
 	}
+	if r.c.Static {
+		name = r.mirrorName()
+	}
 	rec, err := record.Start(ctx, record.Options{
 		Dir: r.o.Dir, Client: r.cl.Client, Namespace: r.Namespace, Pod: name, Labels: r.pod.Labels,
 		Header: r.header, Follow: r.follow, LocalClock: r.localClock, Progress: r.o.Progress,
@@ -314,6 +318,9 @@ func (r *runner) record(ctx context.Context) error {
 	if ctx.Err() == nil {
 		err = errors.Join(err, r.nodeBack(ctx))
 	}
+	if r.c.Static {
+		err = errors.Join(err, r.removeStatic(ctx))
+	}
 	t, e := rec.Load()
 	r.Trace = t
 	return errors.Join(err, e)
@@ -326,7 +333,7 @@ func alreadySaid(err, part error) bool { return err != nil && errors.Is(err, par
 func (r *runner) note() {
 	r.Recording.pod, r.events = r.rec.Pod(), r.rec.Events()
 	if p := r.Recording.pod; p != nil {
-		r.Node, r.UID = p.Spec.NodeName, string(p.UID)
+		r.Node, r.UID = p.Spec.NodeName, string(record.OnNode(p))
 	}
 }
 
@@ -334,6 +341,10 @@ func (r *runner) note() {
 func (r *runner) finish(ctx context.Context) error {
 	switch {
 	case r.deleted:
+	case r.c.Static:
+		if err := r.replace(ctx, trace.Act{Name: trace.ActReplace, Param: json.RawMessage(`"` + fixtures.NoFile + `"`)}); err != nil {
+			return err
+		}
 	case r.decided != nil && r.c.Workload == "":
 		if err := r.delete(ctx, lastPeriod(r.c.Steps)); err != nil {
 			return err

@@ -46,12 +46,16 @@ func checkAct(a trace.Act, access bool) error {
 		_, err = fixtures.Patch(a)
 	case a.Name == fixtures.ActDebug:
 		_, err = fixtures.Ephemeral(a)
+	case a.Name == trace.ActErase || a.Name == trace.ActReplace:
+		if !access {
+			err = ErrNoNodeAccess
+		}
 	case fixtures.InNode(a):
 		if _, err = fixtures.Target(a); err == nil && !access {
 			err = ErrNoNodeAccess
 		}
 	default:
-		return fmt.Errorf("unknown act %q; an act is apply, remove, delete, evict, patch, debug, restart or stop", a.Name)
+		return fmt.Errorf("unknown act %q; an act is apply, remove, delete, evict, patch, debug, restart, stop, start, erase or replace", a.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("act %q: %w", a.Name, err)
@@ -60,14 +64,12 @@ func checkAct(a trace.Act, access bool) error {
 }
 
 // disturbs reports whether a case changes the node under the Pods of other cases.
-func disturbs(c fixtures.Case) bool {
-	return c.Kubelet != nil || needs(c.Steps, fixtures.Kubelet, fixtures.Node)
-}
+func disturbs(c fixtures.Case) bool { return c.Disturbs() }
 
 // needs reports whether a step is an act on one of these on the node.
 func needs(steps []fixtures.Step, targets ...string) bool {
 	return slices.ContainsFunc(steps, func(s fixtures.Step) bool {
-		if s.Act == nil || !fixtures.InNode(*s.Act) {
+		if s.Act == nil {
 			return false
 		}
 		target, err := fixtures.Target(*s.Act)
@@ -141,8 +143,12 @@ func (r *runner) step(ctx context.Context, s fixtures.Step) error {
 			return fmt.Errorf("encoding the ephemeral container: %w", err)
 		}
 		return r.patch(ctx, a, body, "ephemeralcontainers")
-	case trace.ActRestart, trace.ActStop:
+	case trace.ActRestart, trace.ActStop, trace.ActStart:
 		return r.inNode(ctx, a)
+	case trace.ActErase:
+		return r.erase(ctx, a)
+	case trace.ActReplace:
+		return r.replace(ctx, a)
 	}
 	return fmt.Errorf("unknown act %q", s.Act.Name)
 }
@@ -159,6 +165,9 @@ func (r *runner) apply(ctx context.Context) error {
 	if err := r.rec.Did(trace.ActApply, nil); err != nil {
 		return err
 	}
+	if r.c.Static {
+		return r.writeStatic(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
 	if _, err := r.cl.Client.CoreV1().Pods(r.Namespace).Create(ctx, r.pod.DeepCopy(), metav1.CreateOptions{}); err != nil {
@@ -171,6 +180,8 @@ func (r *runner) apply(ctx context.Context) error {
 // podName is the name of the Pod that is recorded. A workload gives it one.
 func (r *runner) podName() (string, error) {
 	switch {
+	case r.c.Static:
+		return r.mirrorName(), nil
 	case r.c.Workload == "":
 		return r.pod.Name, nil
 	case r.c.Select != "":
@@ -266,7 +277,7 @@ func (r *runner) inNode(ctx context.Context, a trace.Act) error {
 			r.rec.FollowAgain()
 		}
 	default:
-		_, err = n.Command(ctx, "systemctl", "restart", kubeletUnit)
+		_, err = n.Command(ctx, "systemctl", a.Name, kubeletUnit)
 	}
 	return err
 }
@@ -288,6 +299,12 @@ func stopSandbox(ctx context.Context, command func(ctx context.Context, name str
 func (r *runner) nodeBack(ctx context.Context) error {
 	if !disturbs(r.c) || r.Node == "" {
 		return nil
+	}
+	if n, ok := r.cl.Node(r.Node); ok && r.c.StopsKubelet() {
+		// Where a step failed, it may still be down.
+		if _, err := n.Command(ctx, "systemctl", trace.ActStart, kubeletUnit); err != nil {
+			return err
+		}
 	}
 	return cluster.WaitNode(ctx, r.cl.Client, r.Node, nodePatience)
 }

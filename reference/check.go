@@ -219,8 +219,10 @@ func unknownActs(t *trace.Trace) []string {
 
 func known(d *trace.Act) bool {
 	switch d.Name {
-	case trace.ActApply, trace.ActRemove, trace.ActDelete, trace.ActEvict, trace.ActPatch, trace.ActDebug, trace.ActLook:
+	case trace.ActApply, trace.ActRemove, trace.ActDelete, trace.ActEvict, trace.ActPatch, trace.ActDebug, trace.ActLook, trace.ActReplace:
 		return true
+	case trace.ActErase:
+		return d.Target() != ""
 	case trace.ActRestart:
 		return d.Target() == "kubelet" || d.Target() == "node"
 	case trace.ActStop:

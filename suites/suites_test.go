@@ -33,6 +33,8 @@ func TestSidecar(t *testing.T) { suite.Group(t, "sidecar") }
 
 func TestStart(t *testing.T) { suite.Group(t, "start") }
 
+func TestStatic(t *testing.T) { suite.Group(t, "static") }
+
 func TestStatus(t *testing.T) { suite.Group(t, "status") }
 
 func TestTerminate(t *testing.T) { suite.Group(t, "terminate") }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/podorder/podorder/harness/internal/listwatch"
@@ -73,6 +74,14 @@ func (r *Recorder) ours(p *corev1.Pod) bool {
 	return r.uid == "" || r.uid == p.UID
 }
 
+// OnNode is the UID by which the node of a Pod knows it. A static Pod has another one there than its mirror at the API.
+func OnNode(p *corev1.Pod) types.UID {
+	if hash := p.Annotations[corev1.MirrorPodAnnotationKey]; hash != "" {
+		return types.UID(hash)
+	}
+	return p.UID
+}
+
 // sawPod records the Pod as it was delivered. One that took its place is another Pod.
 func (r *Recorder) sawPod(ctx context.Context, kind string, p *corev1.Pod) (done bool, err error) {
 	if !r.ours(p) {
@@ -90,7 +99,7 @@ func (r *Recorder) sawPod(ctx context.Context, kind string, p *corev1.Pod) (done
 	if first && kind == trace.Modified {
 		kind = trace.Added
 	}
-	r.uid, r.last = p.UID, p
+	r.uid, r.onNode, r.last = p.UID, OnNode(p), p
 	bound := r.node == "" && p.Spec.NodeName != ""
 	if bound {
 		r.node = p.Spec.NodeName
@@ -114,7 +123,7 @@ func (r *Recorder) sawPod(ctx context.Context, kind string, p *corev1.Pod) (done
 		}
 		r.working.Go(func() { r.run(channelClock, func() error { return r.watchLease(ctx, p.Spec.NodeName) }) })
 		if r.o.Follow != nil {
-			r.working.Go(func() { r.run(channelLog, func() error { return r.followLog(ctx, p.Spec.NodeName, p.UID) }) })
+			r.working.Go(func() { r.run(channelLog, func() error { return r.followLog(ctx, p.Spec.NodeName, OnNode(p)) }) })
 		}
 	}
 	if kind == trace.Deleted {
@@ -191,7 +200,7 @@ func (r *Recorder) sawEvent(e *corev1.Event) error {
 }
 
 func (r *Recorder) eventLocked(e *corev1.Event) error {
-	if e.InvolvedObject.UID != "" && e.InvolvedObject.UID != r.uid {
+	if e.InvolvedObject.UID != "" && e.InvolvedObject.UID != r.uid && e.InvolvedObject.UID != r.onNode {
 		return nil // of another Pod
 	}
 	if old := r.events[e.UID]; old != nil && old.ResourceVersion == e.ResourceVersion {

@@ -76,6 +76,7 @@ type Recorder struct {
 	closed  bool
 
 	uid     types.UID
+	onNode  types.UID // the same, but of a static Pod, whose mirror has another one
 	node    string
 	last    *corev1.Pod
 	events  map[types.UID]*corev1.Event // the latest state of each

@@ -88,6 +88,12 @@ func TestCompare(t *testing.T) {
 			p.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
 			p.Spec.Containers[1].ImagePullPolicy = corev1.PullAlways
 		}, "", 0},
+		{"the mirror of a static Pod", func(p *corev1.Pod) {
+			p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x", "kubernetes.io/config.source": "file"}
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "Node", Controller: &yes}}
+			p.Spec.NodeName = "n"
+			p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+		}, "", 0},
 		{"what the harness and a controller set", func(p *corev1.Pod) {
 			p.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "n"}
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Controller: &yes}}

@@ -92,6 +92,10 @@ func completeContainer(c *corev1.Container, hostNetwork bool) {
 func completeGet(h *corev1.HTTPGetAction) {
 	if h != nil {
 		h.Path, h.Scheme = cmp.Or(h.Path, "/"), cmp.Or(h.Scheme, corev1.URISchemeHTTP)
+		// Only an API server with the feature gate H2CContainerProbe writes the default.
+		if h.Protocol != nil && *h.Protocol == corev1.HTTPProtocolHTTP1 {
+			h.Protocol = nil
+		}
 	}
 }
 
@@ -173,6 +177,9 @@ func ordinary(admitted, applied *corev1.Pod) {
 			})
 		}
 	}
+	if _, mirror := admitted.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		mirrored(admitted, applied)
+	}
 	if _, there := want.NodeSelector[corev1.LabelHostname]; !there {
 		delete(got.NodeSelector, corev1.LabelHostname)
 	}
@@ -191,6 +198,20 @@ func ordinary(admitted, applied *corev1.Pod) {
 			if domain == "topology.kubernetes.io" || controlled && (slices.Contains(controllerKeys, key) || slices.Contains(controllerDomains, domain)) {
 				delete(of.got, key)
 			}
+		}
+	}
+}
+
+// mirrored takes from the mirror of a static Pod what its kubelet gave it (pkg/kubelet/config/common.go,
+// applyDefaults, and pkg/kubelet/pod/mirror_client.go, CreateMirrorPod).
+func mirrored(admitted, applied *corev1.Pod) {
+	got, want := &admitted.Spec, &applied.Spec
+	got.Tolerations = slices.DeleteFunc(got.Tolerations, func(t corev1.Toleration) bool {
+		return t.Key == "" && t.Operator == corev1.TolerationOpExists && t.Effect == corev1.TaintEffectNoExecute && !slices.Contains(want.Tolerations, t)
+	})
+	for key := range admitted.Annotations {
+		if _, there := applied.Annotations[key]; !there && strings.HasPrefix(key, "kubernetes.io/config.") {
+			delete(admitted.Annotations, key)
 		}
 	}
 }

@@ -110,6 +110,10 @@ const (
 	ActDebug   = "debug"  // adds an ephemeral container
 	ActRemove  = "remove" // of another object, named by its file
 	ActLook    = "look"   // at what was recorded until then, which was enough: the case ends
+	ActErase   = "erase"  // of a container, from the runtime; one that runs is killed
+	// ActReplace: the file that a static Pod came from was replaced by another one, or by
+	// nothing ("none"). Its kubelet stops the Pod with the grace period of the Pod.
+	ActReplace = "replace"
 )
 
 // DeleteParam is the parameter of a delete.

@@ -72,7 +72,7 @@ func newView(r Recording) *view {
 			// ephemeral container.
 			switch e.Did.Name {
 			case trace.ActApply, "debug":
-			case trace.ActDelete, trace.ActEvict:
+			case trace.ActDelete, trace.ActEvict, trace.ActReplace:
 				v.interferes(i, true)
 			default:
 				v.interferes(i, false)

@@ -192,14 +192,10 @@ func (q *queue) wanted(node string) bool {
 }
 
 // onNode reports whether a case acts on its node behind the back of the API.
-func onNode(c fixtures.Case) bool {
-	return c.Kubelet != nil || slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool { return s.Act != nil && fixtures.InNode(*s.Act) })
-}
+func onNode(c fixtures.Case) bool { return c.OnNode() }
 
 // disturbs reports whether a case disturbs what else runs on its node.
-func disturbs(c fixtures.Case) bool {
-	return c.Kubelet != nil || slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool { return s.Act != nil && s.Act.Name == trace.ActRestart })
-}
+func disturbs(c fixtures.Case) bool { return c.Disturbs() }
 
 // longPatience is the patience for one step from which a case counts as long.
 // Cases are to ask for no more than they need, so what a case asks for is the

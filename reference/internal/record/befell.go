@@ -37,7 +37,7 @@ func (g *gatherer) act(e *trace.Entry, n int) {
 		return
 	}
 	switch a.Name {
-	case trace.ActDelete, trace.ActEvict:
+	case trace.ActDelete, trace.ActEvict, trace.ActReplace:
 		ev.Ends = append(ev.Ends, at)
 	case trace.ActApply:
 		g.created(e.At, at)

@@ -306,7 +306,7 @@ var table = []Rule{
 		Bounds: []Bound{overtaken},
 	},
 	{
-		Slug: Grace, Level: Must, Basis: Documented,
+		Slug: Grace, Level: Must, Basis: Documented, Log: true,
 		Says:   "A container that does not stop is killed when the grace period has run out, or at most two seconds later.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_container.go (killContainer)",
 		Bounds: []Bound{minimumGrace, patience},

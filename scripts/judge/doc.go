@@ -11,8 +11,10 @@
 // the trace, because somebody else added something or the case has changed since, a
 // line on standard error says in what.
 //
-// With a log alone nothing is known about deletion, so it may have happened at
-// any time.
+// A log alone is judged by what is ordinary: a deletion, if any, had the Pod's own grace
+// period, and nothing befell the node. If that refuses it, and acts that no line shows
+// would explain it, it is inconclusive and the verdict names them. -deleted-at and -grace say
+// what is known of the deletion, and with -assume nothing any of the acts may have happened.
 //
 // The file of -pod holds a Pod, or an object with a Pod template: a Deployment, StatefulSet, DaemonSet,
 // ReplicaSet, Job, CronJob, ReplicationController or PodTemplate. Other objects may stand beside it, as in what

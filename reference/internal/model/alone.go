@@ -64,6 +64,10 @@ func (r *Reading) endNotBefore(s *State) (from time.Time) {
 	return from
 }
 
+// goesOn reports whether the Pod went on when container i was stopped, so that nobody had ended
+// it with a grace period.
+func (r *Reading) goesOn(s *State, i int) bool { return r.logOnly && s.c[i].kill != byTermination }
+
 // endOverAt is the earliest time at which the grace period of the end, or most if that is
 // less, can have been over; zero where that is not known.
 func (r *Reading) endOverAt(s *State, i int, most time.Duration) time.Time {
@@ -90,7 +94,10 @@ func (r *Reading) periodIsOver(s *State, by Cause) {
 // outlivesPeriod says why container i can no longer be alive when line n was written: an
 // earlier line is explained only by the end of the grace period, which is one for all.
 func (r *Reading) outlivesPeriod(s *State, i, n int) *Denial {
-	if !s.periodOver.known() || r.ev.LogComplete || r.excused(rules.GraceEnds, i, n, s.periodOver.Obs) {
+	if !s.periodOver.known() || r.ev.LogComplete {
+		return nil
+	}
+	if r.excused(rules.GraceEnds, i, n, s.periodOver.Obs) && (r.ev.NodeStoodStill || !r.hookGoesOn(s, i, n)) {
 		return nil
 	}
 	// What is left of the period is floored to whole seconds, which can add one.
@@ -100,6 +107,14 @@ func (r *Reading) outlivesPeriod(s *State, i, n int) *Denial {
 		return nil
 	}
 	return because(deny(s.periodOver.Rule, s.periodOver), "only the end of the grace period can explain the TERM before, and container %s is still alive %s after it", r.p.Containers[i].Name, lasted)
+}
+
+// hookGoesOn reports whether line n is of a preStop hook that was begun before the grace period
+// was over. It dies with its kubelet, and the next one runs another.
+func (r *Reading) hookGoesOn(s *State, i, n int) bool {
+	x := r.seenOf(s, i)
+	again := x.preStopLast > s.periodOver.Obs || r.ob(n).Log.Mark.Kind == trace.Begin
+	return r.ob(n).Log.Actor == trace.PreStop && x.preStopBegin.Known() && !again
 }
 
 // waitsOrPeriodIsOver are the states in which sidecar i gets TERM where nothing says when the
@@ -168,9 +183,6 @@ const (
 	backoffForgotten = 2 * time.Second
 )
 
-// mayHaveBeenStopped reports the same of any process that ends well where it is asked to.
-func (r *Reading) mayHaveBeenStopped(x *seen) bool { return r.stopShown(x) || x.mainCode == 0 }
-
 // crashed reports whether nothing in a log alone hints at a reason but its own exit why
 // instance x was followed by the one that line n shows.
 func (r *Reading) crashed(x *seen, n int) bool {
@@ -213,13 +225,18 @@ func (r *Reading) startedAfter(i int, run int32) (last record.Place) {
 }
 
 // SinceEnd is how long after the first sign of the end of the Pod observation n broke its
-// order, or the earlier line did that the denial names; 0 if it was the first sign itself.
+// order, or the earlier line did that the denial names; 0 if it was the first sign itself, or
+// if it is not the order that is broken.
 func (r *Reading) SinceEnd(n int, d *Denial) time.Duration {
 	at := n
-	if d.Rule == rules.SidecarsLast || d.Rule == rules.SidecarsReverse {
+	switch d.Rule {
+	case rules.SidecarsLast, rules.SidecarsReverse:
 		for _, c := range d.Because {
 			at = min(at, c.Obs.Index())
 		}
+	case rules.PreStopFirst:
+	default:
+		return 0
 	}
 	longest := time.Duration(0)
 	for i := range r.h {

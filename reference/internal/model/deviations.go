@@ -206,6 +206,9 @@ func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool
 				restart = a
 			}
 		}
+		if started && r.ev.RestartAnyTime && x.first.Known() {
+			return r.kubeletRestartedSince(x.first, n)
+		}
 		if !restart.Known() || !r.ranBefore(h, run, restart) {
 			return false
 		}

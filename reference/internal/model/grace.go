@@ -46,7 +46,7 @@ func (r *Reading) stoppedWithin(s *State, i, n int, most time.Duration) bool {
 // stopSurelyOverAt is the earliest time at which the grace period of container i, or most if
 // that is less, can have been over; zero where nothing says when its stop began.
 func (r *Reading) stopSurelyOverAt(s *State, i, n int, most time.Duration) time.Time {
-	if again := r.ev.Containers[i].NewestRun > s.c[i].run && s.c[i].kill != byTermination; r.ev.EndTimeUnknown && r.ev.Period == nil && (!r.logOnly || !again) {
+	if r.ev.EndTimeUnknown && r.ev.Period == nil && !r.goesOn(s, i) {
 		return time.Time{} // it may have been ended with any period
 	}
 	end, least, known := r.deletionOverAt(s, i, n, most)

@@ -74,6 +74,7 @@ type seen struct {
 	// The first line, the begin and the end of each hook.
 	hookFirst, hookBegin, hookEnd     record.Place
 	preStop, preStopBegin, preStopEnd record.Place
+	preStopLast                       record.Place // the latest begin: a new kubelet runs another
 	// started and ready are the first successful startup and readiness probe, failing is the
 	// first failed liveness or startup probe, and probed the first probe of any kind.
 	started, ready, failing, probed record.Place
@@ -214,6 +215,7 @@ func (x *seen) recordPreStop(l *trace.Line, at record.Place) {
 	switch l.Mark.Kind {
 	case trace.Begin:
 		setFirst(&x.preStopBegin, at)
+		x.preStopLast = at
 	case trace.End:
 		setFirst(&x.preStopEnd, at)
 	}

@@ -84,6 +84,13 @@ func (r *Reading) tooSoonForBackoff(i int, x *seen, n int) bool {
 	return r.between(x.last, n)+r.slack(n)+r.slackAt(x.last) < r.backoff(counted)
 }
 
+// stillBackedOff reports whether container i cannot have been started by observation n even in a
+// new sandbox, where its back-off goes on. It is asked of a log alone.
+func (r *Reading) stillBackedOff(s *State, i int, run int32, n int) bool {
+	_, all := r.p.Gates[rules.GateRestartAll]
+	return r.logOnly && !all && s.c[i].run >= 0 && s.c[i].run == run-1 && r.tooSoonForBackoff(i, r.seenOf(s, i), n)
+}
+
 // mayBeReplaced reports whether container i may have been started again by observation n: in
 // the sync that stopped it, or after it had ended. An Event may then be about an instance
 // that neither a line nor an update shows yet.
@@ -309,7 +316,7 @@ func (r *Reading) replacedForDefinition(s *State, i int, run int32, n int) bool 
 	case c.run != run-1 || x.mainEnd == 0:
 		return true
 	case r.logOnly:
-		return c.kill == byProbe || c.kill == notKilled && r.mayHaveBeenStopped(x)
+		return c.kill == byProbe || c.kill == notKilled && r.stopShown(x)
 	case c.kill != notKilled:
 		return true
 	}

@@ -37,7 +37,7 @@ func (r *Reading) start(s State, i int, run int32, n int) ([]State, *Denial) {
 		return nil, deny(rules.NoStart, s.terminating)
 	}
 	next, d := r.startInThisRound(s, i, run, n)
-	if r.mayStartOver(&s) {
+	if r.mayStartOver(&s) && !r.stillBackedOff(&s, i, run, n) {
 		more, other := r.startUnstarted(r.startOver(s, n), i, run, n)
 		next, d = append(next, more...), firstOf(d, other)
 	}

@@ -59,8 +59,11 @@ func (r *Reading) stopFor(s State, i, n int, w killReason) ([]State, *Denial) {
 // sync that started the container has ended, and so has every postStart hook.
 func (r *Reading) stopForProbe(s State, i, n int) ([]State, *Denial) {
 	x := r.seenOf(&s, i)
-	// In a log alone a reason that it shows is the better one.
-	redefined := r.mayStopForDefinition(i, n) && !(r.logOnly && r.restartAllShown(&s))
+	redefined := r.mayStopForDefinition(i, n)
+	if r.logOnly {
+		// It is started again in the same sync; and a reason that the log shows is the better one.
+		redefined = redefined && r.ev.Containers[i].NewestRun > s.c[i].run && !r.restartAllShown(&s)
+	}
 	if !redefined && !r.probeFailed(&s, i) {
 		return nil, nil
 	}

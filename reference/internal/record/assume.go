@@ -22,14 +22,14 @@ const (
 	LateStart
 	// SilentFailures: a probe failed more often than its lines and its periods tell.
 	SilentFailures
+	// BusyNode: the node was so busy that processes began, wrote and died seconds late.
+	BusyNode
 	// NewDefinition: somebody changed the definition of a container.
 	NewDefinition
 	// KubeletRestarted: the kubelet was restarted, once or several times.
 	KubeletRestarted
 	// SandboxLost: the Pod lost its sandbox, and was given another one.
 	SandboxLost
-	// BusyNode: the node was so busy that processes began, wrote and died seconds late.
-	BusyNode
 	acts
 )
 
@@ -39,10 +39,10 @@ var actTable = [acts]struct{ name, says, not string }{
 	OtherPeriod:      {"other-grace-period", "the Pod was ended with another grace period than its own", "the Pod was ended with its own grace period, if anything ended it"},
 	LateStart:        {"late-start", "a container could not be started for a while, for want of its image or of a key of its environment, say", "every container could be started when its turn came"},
 	SilentFailures:   {"silent-failures", "a probe failed more often than its lines and its periods tell", "a probe that failed wrote a line, or ran out of its time"},
+	BusyNode:         {"busy-node", "the node was so busy that processes began, wrote and died seconds late", "the node was not so busy that processes began, wrote or died seconds late"},
 	NewDefinition:    {"new-definition", "somebody changed the definition of a container", "nobody changed the definition of a container"},
 	KubeletRestarted: {"kubelet-restart", "the kubelet was restarted", "the kubelet was not restarted"},
 	SandboxLost:      {"new-sandbox", "the Pod was given a new sandbox", "the Pod kept its sandbox"},
-	BusyNode:         {"busy-node", "the node was so busy that processes began, wrote and died seconds late", "the node was not so busy that processes began, wrote or died seconds late"},
 }
 
 // Acts are all acts, the more ordinary ones first.

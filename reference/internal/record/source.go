@@ -193,7 +193,7 @@ func (f *logFile) Pick(want []int) (Recorded, error) {
 			e := *o.Entry
 			text := strings.Clone(*e.Log) // not the whole of what was read at once
 			e.Log = &text
-			some = append(some, Observation{Entry: &e, IsLog: true, Container: o.Container, Log: o.Log})
+			some = append(some, Observation{Entry: &e, IsLog: true, Container: o.Container, Log: o.Log, counted: o.counted})
 		}
 		return len(some) < len(want)
 	})

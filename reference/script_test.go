@@ -26,7 +26,7 @@ import (
 // "startup=http" and "liveness=http" are probes over the network,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3" and "grace=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
-// "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
+// "resize=memory" is a resource of which a change has it restarted; "policy=Never" and "on42=Restart" are restartPolicy and restartPolicyRules.
 // A trace section has one entry a line:
 //
 //	container1#0 / main: begin            a log line; stamps are made up, 0.1 s apart
@@ -145,6 +145,8 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 					p.FailureThreshold = number(value)
 				}
 			}
+		case "resize":
+			c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceName(value), RestartPolicy: corev1.RestartContainer}}
 		case "stop":
 			signal := corev1.Signal("SIG" + value)
 			c.Lifecycle.StopSignal = &signal

@@ -75,6 +75,7 @@ const (
 	GateStopSignals      = "ContainerStopSignals"
 	GateSleepHooks       = "PodLifecycleSleepAction"
 	GateRestartForgets   = "ChangeContainerStatusOnKubeletRestart"
+	GateResize           = "InPlacePodVerticalScaling"
 )
 
 // gates has for each the minor release that brought it and the one from which it
@@ -89,6 +90,7 @@ var gates = map[string]struct{ since, on int }{
 	GateStopSignals:      {33, 0},
 	GateSleepHooks:       {29, 30},
 	GateRestartForgets:   {35, 0},
+	GateResize:           {27, 33},
 }
 
 // Gates are the names of the feature gates that affect order, sorted.
@@ -171,6 +173,10 @@ func (k Kubelet) LongestBackoff() time.Duration { return k.most }
 // SandboxConditionEarly: from 1.36 a callback publishes the condition as soon
 // as the sandbox exists (pkg/kubelet/kubelet.go, OnPodSandboxReady).
 func (k Kubelet) SandboxConditionEarly() bool { return k.since(36) }
+
+// ResizesSidecars: a sidecar can be resized like a regular container
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go, computeInitContainerActions).
+func (k Kubelet) ResizesSidecars() bool { return k.since(33) }
 
 // ReplacesSidecars: a sidecar that runs is replaced where its definition has
 // changed (pkg/kubelet/kuberuntime/kuberuntime_container.go,

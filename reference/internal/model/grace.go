@@ -142,10 +142,11 @@ func (r *Reading) probeStopOverAt(s *State, i, n int, least time.Duration) time.
 	if !spec.Liveness.Declared && !spec.Startup.Declared {
 		// Its definition has changed. That counts only if an act changed it.
 		a := r.ev.Containers[i].Changed
-		if r.logOnly && x.preStopBegin.Known() {
+		unknown := a <= record.PlaceOf(0)
+		if (r.logOnly || unknown && !r.kubeletRestarted(n)) && x.preStopBegin.Known() {
 			return r.writtenAt(x.preStopBegin).Add(least - r.late())
 		}
-		if a <= record.PlaceOf(0) || r.kubeletRestarted(n) {
+		if unknown || r.kubeletRestarted(n) {
 			return time.Time{}
 		}
 		return r.obAt(a).Entry.At.Add(least)

@@ -75,7 +75,7 @@ func (r *Reading) obAt(p record.Place) *record.Observation { return r.ob(p.Index
 
 // New is the model of one Pod on one kubelet, with the evidence of the whole trace.
 func New(k rules.Kubelet, p *podspec.Pod, src record.Source, ev record.Evidence, logOnly bool) *model {
-	return &model{k: k, p: p, src: src, ev: ev, logOnly: logOnly, always: k.Deviations().Always()}
+	return &model{k: k, p: p, src: src, ev: ev.WithResizes(k, p, logOnly), logOnly: logOnly, always: k.Deviations().Always()}
 }
 
 // Ignore has suspensions not count, as if the table did not have them.

@@ -69,6 +69,9 @@ type Container struct {
 	// PreStopSignals: the command of the preStop hook sends a signal, so it may be who sent
 	// one that comes while it runs.
 	PreStopSignals bool
+	// ResizeRestarts are the resources ("memory") of which a change has the container restarted,
+	// by its resizePolicy.
+	ResizeRestarts []corev1.ResourceName
 	// SharedProcesses: others than the kubelet see the processes of the container, and may
 	// signal them. Nothing else of the order follows from that
 	// (pkg/kubelet/kuberuntime/util/util.go, PidNamespaceForPod).
@@ -150,11 +153,11 @@ var (
 		"ResourceClaims", "Resources", "HostnameOverride", "SchedulingGroup",
 	}
 	irrelevantInContainer = []string{
-		"Image", "Command", "Args", "WorkingDir", "Ports", "EnvFrom", "Env", "Resources", "ResizePolicy", "VolumeMounts",
+		"Image", "Command", "Args", "WorkingDir", "Ports", "EnvFrom", "Env", "Resources", "VolumeMounts",
 		"VolumeDevices", "TerminationMessagePath", "TerminationMessagePolicy", "ImagePullPolicy", "SecurityContext",
 		"Stdin", "StdinOnce", "TTY",
 	}
-	modelledInContainer = []string{"Name", "StartupProbe", "ReadinessProbe", "LivenessProbe", "RestartPolicy", "RestartPolicyRules"}
+	modelledInContainer = []string{"Name", "StartupProbe", "ReadinessProbe", "LivenessProbe", "RestartPolicy", "RestartPolicyRules", "ResizePolicy"}
 	modelledInPod       = []string{
 		"InitContainers", "Containers", "EphemeralContainers", "RestartPolicy", "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "ReadinessGates", "HostNetwork", "HostPID", "ShareProcessNamespace",
 	}
@@ -218,6 +221,11 @@ func (p *Pod) add(c *corev1.Container, r Role, at string) []string {
 	case c.RestartPolicy != nil:
 		s.Policy = corev1.RestartPolicy(*c.RestartPolicy)
 		p.Gates[rules.GateRestartRules] = at + ".restartPolicy"
+	}
+	for _, of := range c.ResizePolicy {
+		if of.RestartPolicy == corev1.RestartContainer {
+			s.ResizeRestarts = append(s.ResizeRestarts, of.ResourceName)
+		}
 	}
 	for _, rule := range c.RestartPolicyRules {
 		if s.Role == Sidecar {

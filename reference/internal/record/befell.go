@@ -57,12 +57,16 @@ func (g *gatherer) patch(a *trace.Act, at Place) {
 		}
 	}
 	defer func() { g.deadline(p.Spec.ActiveDeadlineSeconds) }()
-	names, readable := map[string]bool{}, json.Unmarshal(a.Param, &p) == nil && a.Target() == ""
+	names, readable := map[string]bool{}, json.Unmarshal(a.Param, &p) == nil && (a.Target() == "" || a.Target() == "resize")
 	for _, of := range []list{p.Spec.InitContainers, p.Spec.Containers} {
-		for _, c := range of {
+		for _, one := range of {
 			var name string
-			readable = readable && json.Unmarshal(c["name"], &name) == nil
-			names[name] = names[name] || len(c) > 1
+			readable = readable && json.Unmarshal(one["name"], &name) == nil
+			if c, known := g.p.Index[name]; known {
+				g.resizePatched(c, one["resources"], at)
+			}
+			_, resizes := one["resources"]
+			names[name] = names[name] || len(one) > 2 || len(one) == 2 && !resizes
 		}
 	}
 	for c := range g.p.Containers {
@@ -78,7 +82,7 @@ func (g *gatherer) patch(a *trace.Act, at Place) {
 // compare finds the containers that are defined otherwise than in the update before.
 // Up to 1.30 the kubelet replaces a container if any field of it changes, and later
 // only if its image does; the API lets change the image and the resources
-// (pkg/kubelet/container/helpers.go, HashContainer).
+// (pkg/kubelet/container/helpers.go, HashContainer). Resources never count: see resize.go.
 func (g *gatherer) compare(spec *corev1.PodSpec) {
 	if old := g.spec; old != nil {
 		g.compareList(old.InitContainers, spec.InitContainers)
@@ -92,6 +96,12 @@ func (g *gatherer) compareList(was, is []corev1.Container) {
 		c, ok := g.p.Index[is[i].Name]
 		if !ok || reflect.DeepEqual(was[i], is[i]) {
 			continue
+		}
+		g.resizeShown(c, &was[i].Resources, &is[i].Resources)
+		old, now := was[i], is[i]
+		old.Resources, now.Resources = corev1.ResourceRequirements{}, corev1.ResourceRequirements{}
+		if reflect.DeepEqual(old, now) {
+			continue // a resize is no other definition
 		}
 		g.c[c].redefined++
 		if g.c[c].patched == 0 {

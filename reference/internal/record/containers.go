@@ -75,6 +75,7 @@ func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n in
 	if st := &e.Pod.Status; IsFinal(st.Phase) && st.Reason == "" && s.RestartCount == 0 && IsEnd(s.State.Terminated) {
 		ev.OnlyInstance = PlaceOf(n)
 	}
+	g.resizeApplied(c, s)
 	if w := s.State.Waiting; w != nil {
 		ev.StartFailed = ev.StartFailed || isStartError(w.Reason)
 		ev.HookFailed = ev.HookFailed || w.Reason == "PostStartHookError"
@@ -204,6 +205,7 @@ func (g *gatherer) containerEvent(c int, e *trace.Event, n int) {
 	case "FailedPreStopHook":
 		ev.PreStopFailed = true
 	case "Killing":
+		g.resizeEvent(c, e)
 		ev.HookFailed = ev.HookFailed || strings.Contains(e.Message, "FailedPostStartHook")
 		ev.ProbeFailed = ev.ProbeFailed || strings.Contains(e.Message, "liveness probe") || strings.Contains(e.Message, "startup probe")
 	case "Unhealthy":

@@ -122,6 +122,10 @@ type ContainerEvidence struct {
 	// the API, so that the kubelet replaces it. Changes is how often it was changed.
 	Changed Place
 	Changes int32
+	// Resized and Resizes are the same of the resources for which its resizePolicy has it
+	// restarted; see [Evidence.WithResizes].
+	Resized Place
+	Resizes int32
 	// SilentFailure: Events tell of more probe failures than lines do. A probe that runs
 	// out of time before its process writes anything leaves no line.
 	SilentFailure bool

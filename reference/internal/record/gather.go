@@ -54,6 +54,7 @@ type containerGatherer struct {
 	// patched is how often acts changed its definition, and redefined how often updates
 	// show that somebody did.
 	patched, redefined int32
+	resizes
 }
 
 // NewGatherer is a gatherer that has read nothing. logOnly: there is only a log.
@@ -119,6 +120,7 @@ func (g *gatherer) Evidence() Evidence {
 	for c := range g.p.Containers {
 		of, spec := &ev.Containers[c], &g.p.Containers[c]
 		of.Changes = max(g.c[c].patched, g.c[c].redefined)
+		of.Resized, of.Resizes = g.c[c].resized()
 		of.AskedRestartAll = of.AskedRestartAll || g.removedAll && slices.ContainsFunc(spec.Rules, podspec.RestartsAll)
 		of.SilentFailure = of.SilentFailure || g.failedSilently(c)
 		if g.takesPodWithIt(c) {

@@ -3,6 +3,7 @@ package reference_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,17 +16,19 @@ import (
 
 // TestDeviations is a census of the deviations. The file testdata/deviations/<name>.txt has, in
 // the form of the scripts of the regressions, a trace that the deviation explains, and two
-// near it, on a kubelet that has the deviation, that it does not explain. What is known by it
-// is a violation on a kubelet without deviations, at the same line.
+// near it, on a kubelet that has the deviation, that it does not explain. Each rule that it may
+// break has a trace that shows it.
 func TestDeviations(t *testing.T) {
 	for _, d := range rules.Deviations() {
 		t.Run(d.Name(), func(t *testing.T) {
-			known, near := 0, 0
+			known, near, broken := 0, 0, map[string]bool{}
 			for _, s := range sections(t, filepath.Join("testdata", "deviations", d.Name()+".txt")) {
 				v, k := judgeSection(t, s.base, s.section)
 				switch v.Outcome {
 				case reference.Known:
 					known++
+					broken[v.Rule] = true
+					assert.Assert(t, slices.Contains(d.Breaks(), v.Rule), "the table does not say that it breaks %s", v.Rule)
 					assert.Assert(t, k.Deviations().Has(d), "%s: kubelet %s does not have it", s.section.Name, k)
 					assert.Equal(t, len(v.Deviations), 1, v.Text())
 					assert.Equal(t, v.Deviations[0].Name, d.Name(), v.Text())
@@ -37,6 +40,9 @@ func TestDeviations(t *testing.T) {
 				}
 			}
 			assert.Assert(t, known > 0, "nothing shows the deviation")
+			for _, rule := range d.Breaks() {
+				assert.Check(t, broken[rule], "no trace shows that it breaks %s", rule)
+			}
 			assert.Assert(t, near > 1, "%d traces are near it", near)
 		})
 	}

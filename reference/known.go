@@ -67,8 +67,8 @@ func deviationsOf(used []judge.Used) (list []Deviation) {
 			k = len(list)
 			list = append(list, Deviation{Name: u.Deviation.Name(), Issue: u.Deviation.Issue()})
 		}
-		if lines := list[k].Lines; len(lines) == 0 || lines[len(lines)-1] != u.Line {
-			list[k].Lines = append(lines, u.Line)
+		if at, had := slices.BinarySearch(list[k].Lines, u.Line); !had {
+			list[k].Lines = slices.Insert(list[k].Lines, at, u.Line)
 		}
 	}
 	return list

@@ -8,21 +8,21 @@ var deviationTable = [deviations]deviation{
 	StartedInherited: {
 		name: "started-inherited", issues: []string{"kubernetes/kubernetes#141155"},
 		versions: ">=1.35 <1.38", without: GateRestartForgets,
-		breaks: []string{StartupGates, Started, Ready},
+		breaks: []string{StartupGates, StartedAfterProbe, Ready},
 		when:   "A container with a startup probe had started, and was stopped and started again in one sync, so that no status showed its end.",
 		says:   "The new instance is shown as started, and its readiness and liveness probes may run, until its startup probe is due.",
 		source: "pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses), pkg/kubelet/prober/prober_manager.go (isContainerStarted)",
 	},
 	ShownBeforeWorkers: {
 		name: "shown-before-workers", issues: []string{"kubernetes/kubernetes#142305"},
-		breaks: []string{StartupGates, Started, Ready, ReadyAfterProbe, SuccessThreshold},
+		breaks: []string{StartupGates, StartedAfterProbe, ReadyAfterProbe, SuccessThreshold},
 		when:   "The kubelet was restarted while a container ran whose startup or readiness probe had not succeeded. From 1.35 on the container is shown as ready only if it was started less than ten seconds before the kubelet.",
 		says:   "The first status of the new kubelet is made before it has probe workers, so it shows the container as started and ready; its readiness and liveness probes may run until its startup probe takes that back.",
 		source: "pkg/kubelet/kubelet.go (SyncPod), pkg/kubelet/prober/prober_manager.go (UpdatePodStatus)",
 	},
 	ReadyAsPodEnds: {
 		name:   "ready-as-pod-ends",
-		breaks: []string{Started, Ready, ReadyAfterProbe, SuccessThreshold},
+		breaks: []string{StartedAfterProbe, ReadyAfterProbe, SuccessThreshold},
 		when:   "The kubelet has decided that the Pod has failed, because an init container failed for good or its deadline passed, and a container still runs.",
 		says:   "The probe workers end with that decision and take their results along, so the container is shown as started and ready while it is stopped.",
 		source: "pkg/kubelet/prober/worker.go (doProbe, run), pkg/kubelet/prober/prober_manager.go (UpdatePodStatus)",
@@ -43,7 +43,7 @@ var deviationTable = [deviations]deviation{
 	SidecarUnprobed: {
 		name: "sidecar-unprobed", issues: []string{"kubernetes/kubernetes#132826"},
 		versions: ">=1.29 <1.33.6 or >=1.34 <1.34.2",
-		breaks:   []string{ProbedAgain, StartupGates, Started, Ready, ReadyAfterProbe, SuccessThreshold},
+		breaks:   []string{ProbedAgain, StartupGates, StartedAfterProbe, Ready, ReadyAfterProbe, SuccessThreshold},
 		when:     "A sidecar of a Pod with restartPolicy Never has ended and was started again.",
 		says:     "Its probe workers have ended with the instance before. It is not probed, and is shown as started and ready, until a later sync makes new ones, which no sync does while a container listed before it has a probe worker.",
 		source:   "pkg/kubelet/prober/worker.go (doProbe), pkg/kubelet/prober/prober_manager.go (AddPod)",
@@ -63,7 +63,7 @@ var deviationTable = [deviations]deviation{
 	InitSkipped: {
 		name: "init-skipped", issues: []string{"kubernetes/kubernetes#137710", "kubernetes/kubernetes#140309", "kubernetes/kubernetes#124002"},
 		versions: "<1.37",
-		breaks:   []string{InitSerial, InitFirst, InitFailure, SidecarStarted, SidecarHook},
+		breaks:   []string{InitSerial, InitFirst, InitFailure, SidecarStarted},
 		when:     "The Pod has a new sandbox, in which its first init container or sidecar has been started again, and a container of the old one is left: a regular one that never ran, or an init container that was not removed.",
 		says:     "The Pod is taken for initialised, so init containers that had exited with 0 in the old sandbox are skipped or not waited for.",
 		source:   "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",

@@ -79,6 +79,11 @@ func check(j judge.Judge, pod *corev1.Pod, t *trace.Trace) Verdict {
 	}
 	v = accept(k, len(obs), t.Logs())
 	v.Unshown = slices.Collect(res.Unshown.All())
+	v = v.unlessUnheard(p, func(q *podspec.Pod) judge.Result {
+		k := j
+		k.Pod = q
+		return k.Trace(obs)
+	})
 	return alone(j, v, res, len(obs))
 }
 
@@ -119,6 +124,15 @@ func checkLog(j judge.Judge, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	}
 	v = accept(k, lines, lines)
 	v.Unshown = slices.Collect(res.Unshown.All())
+	v = v.unlessUnheard(p, func(q *podspec.Pod) judge.Result {
+		k := j
+		k.Pod = q
+		res, _, err := k.Log(log)
+		if err != nil {
+			return judge.Result{}
+		}
+		return res
+	})
 	return alone(j, v, res, lines)
 }
 

@@ -14,13 +14,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
 )
 
 // The files of testdata/rules are written in a short form, so that a person
 // sees at a glance what a trace says. A pod section has a line for each
 // container, "container1 postStart readiness", and may have "restartPolicy
-// Never", "hostNetwork", "hostPID", "oneProcessNamespace", "gate Gate" (a readiness gate) "grace 30" and "deadline 60". "init setup" and "sidecar proxy startup" stand for the
+// Never", "hostNetwork", "hostPID", "writes container1, container2/post start hook" (who leaves a
+// line whenever it runs), "oneProcessNamespace", "gate Gate" (a readiness gate), "grace 30" and "deadline 60". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s, "preStop=kills" one that signals its process,
 // "startup=http" and "liveness=http" are probes over the network,
@@ -47,13 +49,16 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func parsePodScript(t *testing.T, s string) *corev1.Pod {
 	t.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	// A script has the lines that matter: who else writes, it has to say.
+	pod := reference.WithWrites(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, "")
 	for line := range strings.Lines(s) {
 		f := strings.Fields(line)
 		switch {
 		case len(f) == 0:
 		case f[0] == "restartPolicy":
 			pod.Spec.RestartPolicy = corev1.RestartPolicy(f[1])
+		case f[0] == "writes":
+			pod.Annotations[reference.WritesAnnotation] = strings.Join(f[1:], " ")
 		case f[0] == "hostNetwork":
 			pod.Spec.HostNetwork = true
 		case f[0] == "hostPID":

@@ -7,7 +7,7 @@ import "github.com/podorder/podorder/reference/trace"
 // the kubelet does to this Pod. It is called once, by the start of the instance.
 // It returns the reason where the start has failed with the hook, "" else.
 //
-// hooks/poststart-blocks-next, hooks/poststart-once, hooks/one-at-a-time
+// hooks/poststart-runs, hooks/poststart-blocks-next, hooks/poststart-once, hooks/one-at-a-time
 func (k *kubelet) postStart(p *proc, i *instance) (reason string) {
 	if k.specs[i.c].PostStart == None || k.omits(PostStartHooks) {
 		return ""

@@ -15,7 +15,7 @@ const leastGrace = 2
 // process does, counted in whole seconds; a process gets two seconds at least. A
 // hook that takes longer than the grace period does not keep TERM back.
 //
-// terminate/prestop-before-term, terminate/grace-period, terminate/kill-after-term
+// hooks/prestop-runs, terminate/prestop-before-term, terminate/grace-period, terminate/kill-after-term
 func (k *kubelet) killContainer(p *proc, i *instance, message string, grace int, turn *turns) {
 	if i == nil {
 		return

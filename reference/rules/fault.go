@@ -16,6 +16,9 @@ const (
 	BegunAnew
 	// FailedStart: the container could not be created or started at least once.
 	FailedStart
+	// FailedPreStop: the preStop hook of the container failed at least once. One whose command
+	// cannot be run writes nothing.
+	FailedPreStop
 	// Redefined: the definition of the container was changed.
 	Redefined
 	// ForcedDeletion: the Pod may have been removed from the API without waiting for
@@ -49,6 +52,7 @@ var faults = [...]struct{ name, says string }{
 	NewSandbox:     {"new-sandbox", "the sandbox was replaced"},
 	BegunAnew:      {"begun-anew", "all containers were started anew"},
 	FailedStart:    {"failed-start", "a start of the container failed"},
+	FailedPreStop:  {"failed-prestop", "its preStop hook failed"},
 	Redefined:      {"redefined", "its definition was changed"},
 	ForcedDeletion: {"forced-deletion", "the deletion was forced"},
 	EndedByOthers:  {"ended-by-others", "somebody else ended the Pod"},

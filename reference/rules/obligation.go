@@ -24,5 +24,8 @@ var obligations = map[Clause]Obligation{
 	ReadyShown:          {"a container has started and its readiness probe, if any, succeeded successThreshold times in a row", "the container is shown as ready", "15 s", true},
 	UnreadyShown:        {"the readiness probe of a container failed failureThreshold times in a row", "the container is shown as unready", "15 s", true},
 	GraceEnds:           {"the stop of a container began", "the container has stopped", "the grace period and two seconds", true},
+	HookRan:             {"a container was started", "its postStart hook runs", "before the sync ends", false},
+	HookBegins:          {"a container was started", "its postStart hook runs", "15 s", true},
+	PreStopRan:          {"the stop of a container began", "its preStop hook runs", "before TERM", false},
 	SidecarsTurn:        {"everything that a sidecar waits for has stopped", "the sidecar gets TERM", "15 s", true},
 }

@@ -64,6 +64,8 @@ const (
 	HeldAfterFailure  = "probes/held-after-failure"
 	StartedAfterProbe = "status/started-after-probe"
 	FollowsProbes     = "status/follows-probes"
+	HookRuns          = "hooks/poststart-runs"
+	PreStopRuns       = "hooks/prestop-runs"
 )
 
 // table has every rule. A source names a file and function of k8s.io/kubernetes
@@ -108,6 +110,18 @@ var table = []Rule{
 		Slug: HookFailure, Level: Must, Basis: Documented,
 		Says:   "FailedPostStartHook is recorded only for a container whose postStart hook did not succeed.",
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-execution",
+	},
+	{
+		Slug: HookRuns, Level: Must, Basis: Documented, Log: true,
+		Says:   "The postStart hook of a container runs for each of its instances, right after it was started.",
+		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
+		Bounds: []Bound{patience},
+	},
+	{
+		Slug: PreStopRuns, Level: Must, Basis: Documented, Log: true,
+		Says:   "The preStop hook of a container runs before TERM is sent to it, whatever it is stopped for, if the stop leaves it time. A container that has ended is not stopped.",
+		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
+		Bounds: []Bound{patience},
 	},
 	{
 		Slug: AfterSync, Level: Must, Basis: Implementation, Log: true,

@@ -52,6 +52,7 @@
 //	  sandbox.go    a new sandbox, and the restart of all containers
 //	what must follow
 //	  due.go        when each obligation is asked
+//	  hooksdue.go   hooks that should have run
 //	  overdue.go    probes that should have run, a sidecar whose turn has come
 //	  probing.go    probes that are run once a period
 //	  failed.go     a probe that has failed often enough

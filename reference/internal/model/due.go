@@ -25,6 +25,8 @@ var duties = [...]duty{
 	{rules.NextProbe, (*Reading).probeNotRun},
 	{rules.FailureThenStop, (*Reading).failureIgnored},
 	{rules.ReadyShown, (*Reading).probesNotShown},
+	{rules.HookRan, (*Reading).hookSkipped},
+	{rules.HookBegins, (*Reading).hookOverdue},
 }
 
 // lookEvery is how much time passes from one look at all duties to the next. Nothing is due

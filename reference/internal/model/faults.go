@@ -54,6 +54,8 @@ func (r *Reading) befell(s rules.Suspension, c, n int, from record.Place) bool {
 			return slices.ContainsFunc(r.ev.Containers, func(c record.ContainerEvidence) bool { return c.StartFailed })
 		}
 		return r.ev.Containers[c].StartFailed
+	case rules.FailedPreStop:
+		return r.ev.Containers[c].PreStopFailed
 	case rules.Redefined:
 		return r.ev.Containers[c].Changed.Known()
 	case rules.ForcedDeletion:

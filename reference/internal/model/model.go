@@ -95,12 +95,13 @@ func (r *Reading) AsNext(next bool) { r.asNext = next }
 // that is being judged, and the index of that.
 func (r *Reading) Instead(c int, l trace.Line) (ask Reading, n int) {
 	ask = *r
+	entry := &trace.Entry{}
 	if o := r.now; o != nil && o.IsLog {
 		l.Time, l.Whole = o.Log.Time, o.Log.Whole
 	} else if o != nil {
-		l.Time = o.Entry.At
+		l.Time, entry = o.Entry.At, o.Entry // an act stays what it is
 	}
-	ask.now = &record.Observation{Entry: &trace.Entry{}, IsLog: true, Container: c, Log: l}
+	ask.now = &record.Observation{Entry: entry, IsLog: true, Container: c, Log: l}
 	return ask, r.n
 }
 

@@ -1,6 +1,6 @@
 // The termination of a Pod, SyncTerminatingPod of the kubelet: when it begins, what has stopped by
 // then, and in which order sidecars get TERM. Rules: terminate/after-sync, terminate/no-start-after,
-// terminate/prestop-before-term, sidecar/stops-last, sidecar/reverse-order, restart/all-containers.
+// terminate/prestop-before-term, hooks/prestop-runs, sidecar/stops-last, sidecar/reverse-order, restart/all-containers.
 
 package model
 
@@ -66,7 +66,7 @@ func (r *Reading) onTerm(s State, i, n int) ([]State, *Denial) {
 	if r.preStopSleeps(&s, i, n) {
 		return nil, because(deny(rules.PreStopFirst, r.sleepCause(&s, i, n)), "container %s got TERM before its %s preStop sleep was over, and its grace period was not over", spec.Name, spec.SleepStop)
 	}
-	if d := r.sidecarOverdue(&s, i, n); d != nil {
+	if d := firstOf(r.preStopSkipped(&s, i, n), r.sidecarOverdue(&s, i, n)); d != nil {
 		return nil, d
 	}
 	if c.kill != byTermination || spec.Role != podspec.Sidecar || !left && !r.logOnly {

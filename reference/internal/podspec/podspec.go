@@ -79,6 +79,9 @@ type Container struct {
 
 	// writing says of each actor, in the order of [trace.Actors], whether it writes to the log.
 	writing [6]Writing
+	// runs and marks are whether it is a process in the container, and whether that logs its begin
+	// and its end for sure.
+	runs, marks [6]bool
 }
 
 // Probe is what the model keeps of a probe.

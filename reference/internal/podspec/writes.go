@@ -42,6 +42,27 @@ func (s *Container) Writing(a trace.Actor) Writing {
 	return WritesNothing
 }
 
+// Marks reports whether the process that the actor is surely logs its begin and its end.
+func (s *Container) Marks(a trace.Actor) bool {
+	i := slices.Index(actors, a)
+	return i >= 0 && s.marks[i] && s.writing[i] == Writes
+}
+
+// HooksWrite is the Pod in which hooks of which nothing tells whether they write are taken to;
+// ok is false where there is none.
+func (p *Pod) HooksWrite() (of Pod, ok bool) {
+	of = *p
+	of.Containers = slices.Clone(p.Containers)
+	for i := range of.Containers {
+		for k, a := range actors {
+			if w := &of.Containers[i].writing[k]; a.IsHook() && of.Containers[i].runs[k] && *w == MayWrite {
+				*w, ok = Writes, true
+			}
+		}
+	}
+	return of, ok
+}
+
 // setWriting finds for each actor of a Pod whether it writes. The error is of an annotation
 // that names what the Pod does not have.
 func (p *Pod) setWriting(pod *corev1.Pod) error {
@@ -59,7 +80,10 @@ func (p *Pod) setWriting(pod *corev1.Pod) error {
 	for i := range p.Containers {
 		s := &p.Containers[i]
 		for k, a := range actors {
-			switch words := commands[i][k]; {
+			words := commands[i][k]
+			s.runs[k] = a == trace.Main || words != nil
+			s.marks[k] = subcommand(words) != nil || a == trace.Main && words == nil && isRecorder(imageOf(pod, i))
+			switch {
 			case told || !s.Has(a):
 				s.writing[k] = WritesNothing
 			case words != nil:

@@ -33,6 +33,11 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 		}
 	}
 	of.countRun(l)
+	if l.Actor.IsHook() {
+		if runs := &ev.hookRuns[hookIndex(l.Actor)]; !slices.Contains(*runs, of.run) {
+			*runs = append(*runs, of.run)
+		}
+	}
 	ev.NewestRun = max(ev.NewestRun, of.run)
 }
 

@@ -65,7 +65,8 @@ type Evidence struct {
 	// NodeStoodStill: the node may have stood still for any time, so nothing is late.
 	NodeStoodStill bool
 
-	// LogComplete: every process writes every line that it can.
+	// LogComplete: every process writes every line that it can, and the times of the lines are
+	// made up.
 	LogComplete bool
 	// LogGap: lines may be missing or out of order. EventGap: the same of Events, and
 	// UpdateGap: of updates of the Pod.
@@ -107,6 +108,8 @@ type ContainerEvidence struct {
 	FirstLines [6]Place
 	// logsBegin tells which actors log their begin and end.
 	logsBegin [6]bool
+	// hookRuns are the runs of which the postStart and the preStop hook have left a line.
+	hookRuns [2][]int32
 	// told are the actors of which the Pod tells that they write to the log.
 	told [6]bool
 	// LastAlive is the last line of the container or update that shows it running.
@@ -160,6 +163,19 @@ func (ev *Evidence) ForgetTold() {
 	for c := range ev.Containers {
 		ev.Containers[c].told = [6]bool{}
 	}
+}
+
+// HookLogged reports whether a hook of an instance has left a line anywhere.
+func (ev *Evidence) HookLogged(c int, run int32, a trace.Actor) bool {
+	return slices.Contains(ev.Containers[c].hookRuns[hookIndex(a)], run)
+}
+
+// hookIndex is the place of a hook among the two.
+func hookIndex(a trace.Actor) int {
+	if a == trace.PreStop {
+		return 1
+	}
+	return 0
 }
 
 // Marks reports whether an actor of a container logs its begin and end.

@@ -35,6 +35,9 @@ func TestCountByHand(t *testing.T) {
 		// begin of both in either order, TERM of container1 before that of the
 		// sidecar: 2 orders of the begins ... times the places of TERM.
 		{"sidecar proxy\ncontainer1\n", "the sidecar stops last", 3},
+		// The startup probe, then begin and TERM of container1, then TERM of the sidecar, whose
+		// begin is anywhere before that: 4 places.
+		{"sidecar proxy startup\ncontainer1\n", "its startup probe holds the rest back", 4},
 	} {
 		t.Run(tt.how, func(t *testing.T) {
 			n, err := reference.Count(k, parsePodScript(t, tt.pod), 1000)

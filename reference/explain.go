@@ -65,12 +65,9 @@ type Edge struct{ Before, After, Rule string }
 //
 // A signal is taken to be the kubelet's, also where the containers share a process namespace, so that others can send one.
 func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
-	p, v := planFor(k, pod)
-	if v.Outcome != 0 {
-		return Order{}, unmodelledError(v)
-	}
-	for c := range p.Containers {
-		p.Containers[c].SharedProcesses = false
+	p, err := toExplain(k, pod)
+	if err != nil {
+		return Order{}, err
 	}
 	order := judge.Judge{Kubelet: k, Pod: p}.Order()
 	o := Order{Pod: pod.Name, Kubelet: k, Containers: rolesOf(p), order: order, nodes: order.Nodes, pred: make([][]int, len(order.Nodes))}
@@ -84,6 +81,18 @@ func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 	}
 	o.Free = freePairs(p)
 	return o, nil
+}
+
+// toExplain reads the Pod. Nobody but the kubelet signals its processes.
+func toExplain(k Kubelet, pod *corev1.Pod) (*podspec.Pod, error) {
+	p, v := planFor(k, pod)
+	if v.Outcome != 0 {
+		return nil, unmodelledError(v)
+	}
+	for c := range p.Containers {
+		p.Containers[c].SharedProcesses = false
+	}
+	return p, nil
 }
 
 func unmodelledError(v Verdict) error {

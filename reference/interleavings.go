@@ -16,9 +16,9 @@ import (
 // factorial of what is unordered: it is meant for small Pods. The error lists
 // the fields that the model does not know.
 func Enumerate(k Kubelet, pod *corev1.Pod) (iter.Seq[[]string], error) {
-	p, v := planFor(k, pod)
-	if v.Outcome != 0 {
-		return nil, unmodelledError(v)
+	p, err := toExplain(k, pod)
+	if err != nil {
+		return nil, err
 	}
 	return judge.Judge{Kubelet: k, Pod: p, LogOnly: true}.Enumerate(), nil
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/podorder/podorder/reference/internal/record"
@@ -11,14 +12,24 @@ import (
 // Enumerate yields every order in which the first instances of the containers may log
 // their runs, while no grace period runs out; the slice is valid until the next one.
 func (j Judge) Enumerate() iter.Seq[[]string] {
+	nodes := Possibles(j.Kubelet, j.Pod)
+	l := j.life(nodes, len(j.Pod.Containers), signalled)
+	at := map[int]int{} // the line of a node
 	var lines []Possible
-	for _, x := range Possibles(j.Kubelet, j.Pod) {
+	for i, x := range nodes {
 		if x.IsLine() && !x.Ends(j.Pod) {
-			lines = append(lines, x)
+			at[i], lines = len(lines), append(lines, x)
 		}
 	}
 	return func(yield func([]string) bool) {
-		e := enumerator{lines: lines, used: make([]bool, len(lines)), yield: yield}
+		e := enumerator{lines: lines, used: make([]bool, len(lines)), yield: yield, waits: make([][]int, len(lines))}
+		for i, a := range at {
+			for _, after := range l.follow(i) {
+				if b, ok := at[after]; ok {
+					e.waits[b] = append(e.waits[b], a)
+				}
+			}
+		}
 		all := make(record.Recorded, len(lines))
 		for i := range lines {
 			all[i] = e.observation(i, i)
@@ -34,6 +45,8 @@ func (j Judge) Enumerate() iter.Seq[[]string] {
 type enumerator struct {
 	lines []Possible
 	used  []bool
+	// waits are, for each line, those that come before it in every such life.
+	waits [][]int
 	yield func([]string) bool
 	order []string
 }
@@ -53,7 +66,7 @@ func (e *enumerator) from(r *reader, path record.Recorded) bool {
 		return e.yield(e.order)
 	}
 	for i, x := range e.lines {
-		if e.used[i] || e.waits(i) {
+		if e.used[i] || slices.ContainsFunc(e.waits[i], func(before int) bool { return !e.used[before] }) {
 			continue
 		}
 		longer := append(path[:n:n], e.observation(i, n))
@@ -70,15 +83,4 @@ func (e *enumerator) from(r *reader, path record.Recorded) bool {
 		}
 	}
 	return true
-}
-
-// waits reports whether the process of line i has another line before it that
-// is not used yet.
-func (e *enumerator) waits(i int) bool {
-	for j := range i {
-		if x, y := e.lines[i], e.lines[j]; x.Container == y.Container && x.Actor == y.Actor && !e.used[j] {
-			return true
-		}
-	}
-	return false
 }

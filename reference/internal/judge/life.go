@@ -66,6 +66,7 @@ func (j Judge) finite(c int) bool {
 // life is the lines of a Pod of which the first containers are started.
 func (j Judge) life(nodes []Possible, last int, how ending) life {
 	l := life{judge: j, nodes: nodes, deleted: how != completed}
+	l.judge.LogOnly = false // it is known that the Pod is deleted, and that nothing else befalls it
 	p := j.Pod
 	add := func(c int, a trace.Actor, kinds ...trace.MarkKind) {
 		for _, kind := range kinds {

@@ -1,6 +1,6 @@
-// Command explain prints the order that a kubelet keeps for a Pod: what comes
-// before what, and by which rule. Then it lists these rules, each with the
-// faults that suspend it or a part of it.
+// Command explain prints the order that a kubelet keeps for a Pod: what kind each
+// container is, what comes before what, and by which rule. Then it lists these rules, each
+// with the faults that suspend it or a part of it.
 //
 //	explain -kubernetes v1.37.2 -pod pod.yaml
 //	explain -kubernetes v1.37.2 -pod pod.yaml -svg > order.svg

@@ -9,8 +9,9 @@
 //   - What explains a refusal? contradiction.go looks for the fewest observations that,
 //     judged alone, break the same rule. refusal.go makes a sentence of it, and lists what
 //     could have come instead.
-//   - What may a Pod show at all? possible.go lists it, and enumerate.go goes through every
-//     order of it that the model admits.
+//   - What may a Pod show at all, and in which order? possible.go and shown.go list it, life.go
+//     lines it up as whole lives, order.go finds what comes before what in all of them, and
+//     enumerate.go goes through every order of the lines.
 //
 // The sets and the search have bounds, which stand in reader.go and ways.go. A trace that
 // exceeds them is undecided; it is never refused for that.

@@ -58,7 +58,7 @@ func TestActsThatCannotBeDoneAreRefusedBeforehand(t *testing.T) {
 		"stop":                     {act: trace.Act{Name: "stop", Param: json.RawMessage(`"sandbox"`)}, access: true},
 		"restart from outside":     {act: trace.Act{Name: "restart", Param: json.RawMessage(`"kubelet"`)}, want: ErrNoNodeAccess.Why},
 		"stop from outside":        {act: trace.Act{Name: "stop", Param: json.RawMessage(`"sandbox"`)}, want: ErrNoNodeAccess.Why},
-		"something not heard of":   {act: trace.Act{Name: "explode"}, want: `unknown act "explode"; an act is apply, remove, delete, evict, patch, debug, restart or stop`},
+		"something not heard of":   {act: trace.Act{Name: "explode"}, want: `unknown act "explode"; an act is apply, remove, delete, evict, patch, debug, restart, stop, start, erase or replace`},
 		"a parameter of its own":   {act: trace.Act{Name: "stop", Param: json.RawMessage(`{"sandbox":1}`)}, access: true, want: "write stop: sandbox"},
 		"nothing where it is some": {act: trace.Act{Name: "restart", Param: json.RawMessage(`{}`)}, access: true, want: "write restart: kubelet"},
 	} {

@@ -37,7 +37,7 @@ func (k *kubelet) plan(v snapshot) plan {
 			}
 		// One that runs is not started beside itself: it is killed before.
 		//
-		// start/one-instance-at-a-time, terminate/cause
+		// start/one-instance-at-a-time, terminate/cause, restart/image-changed
 		case i.image != k.images[c]:
 			a.addKill(c, "", true) // whatever the policy says
 		case k.results.of(trace.LivenessProbe, i) == failure:

@@ -39,6 +39,7 @@ const (
 	ReadyNeedsSuccess
 	UnreadyNeedsFailures
 	KeptByNewKubelet
+	UnreadyByNewKubelet
 	NotInitializedAgain
 	InitializedNotYet
 	SandboxBeforeContainers
@@ -58,6 +59,7 @@ const (
 	HookRan
 	HookBegins
 	PreStopRan
+	ImageReplaced
 	clauses
 )
 
@@ -96,6 +98,7 @@ var clauseTable = [clauses]struct {
 	ReadyNeedsSuccess:       {"ready-needs-success", ReadyAfterProbe, "a container is shown as ready after its readiness probe has logged a success", ever(LogGap)},
 	UnreadyNeedsFailures:    {"unready-needs-failures", SuccessThreshold, "a container that was ready is shown as unready after failureThreshold failures", slices.Concat(ever(LogGap, EventGap, Redefined, KubeletRestart), before(SilentFailure, LostEvents))},
 	KeptByNewKubelet:        {"kept-by-new-kubelet", KeptOver, "a restarted kubelet shows a container as the one before it did", ever(LogGap, EventGap)},
+	UnreadyByNewKubelet:     {"unready-by-new-kubelet", KeptOver, "a restarted kubelet shows a container that was not ready as ready only after its readiness probe has succeeded", ever(LogGap)},
 	NotInitializedAgain:     {"not-initialized-again", Conditions, "condition Initialized follows from the init containers", ever(BegunAnew)},
 	InitializedNotYet:       {"initialized-not-yet", Conditions, "a Pod is not Initialized before its init containers are", before(KubeletRestart)},
 	SandboxBeforeContainers: {"sandbox-before-containers", Sandbox, "before 1.36 PodReadyToStartContainers comes with the first container", slices.Concat(ever(FailedStart), before(KubeletRestart))},
@@ -114,6 +117,7 @@ var clauseTable = [clauses]struct {
 	HookRan:                 {"hook-ran", HookRuns, "a postStart hook that must have returned has written to the log", slices.Concat(ever(LogGap), before(KubeletRestart))},
 	HookBegins:              {"hook-begins", HookRuns, "a postStart hook that logs its begin does so soon after its container has begun", slices.Concat(ever(LogGap, StoodStill), before(KubeletRestart))},
 	PreStopRan:              {"prestop-ran", PreStopRuns, "a preStop hook that writes to the log has done so before TERM comes", slices.Concat(ever(LogGap, FailedPreStop), before(KubeletRestart))},
+	ImageReplaced:           {"image-replaced", ImageChanged, "a container whose image was changed is stopped", ever(LogGap, KubeletRestart, BegunAnew, StoodStill)},
 	BackoffHolds:            {"backoff-holds", Backoff, "a restart waits for the back-off of all that came before it", slices.Concat(ever(Redefined, BegunAnew, StoodStill), before(KubeletRestart))},
 }
 

@@ -23,6 +23,7 @@ var obligations = map[Clause]Obligation{
 	StartedShown:        {"the startup probe of a container succeeded", "the container is shown as started", "three periods of the probe and 15 s", true},
 	ReadyShown:          {"a container has started and its readiness probe, if any, succeeded successThreshold times in a row", "the container is shown as ready", "15 s", true},
 	UnreadyShown:        {"the readiness probe of a container failed failureThreshold times in a row", "the container is shown as unready", "15 s", true},
+	ImageReplaced:       {"the image of a container that runs was changed", "the container is stopped", "15 s and a grace period for each container of the Pod", true},
 	GraceEnds:           {"the stop of a container began", "the container has stopped", "the grace period and two seconds", true},
 	HookRan:             {"a container was started", "its postStart hook runs", "before the sync ends", false},
 	HookBegins:          {"a container was started", "its postStart hook runs", "15 s", true},

@@ -57,6 +57,7 @@ const (
 	StartupStops     = "probes/startup-stops"
 	RestartAll       = "restart/all-containers"
 	Grace            = "terminate/grace-period"
+	ImageChanged     = "restart/image-changed"
 	KillAfterTerm    = "terminate/kill-after-term"
 
 	ProbesRun         = "probes/run-periodically"
@@ -215,10 +216,10 @@ var table = []Rule{
 	},
 	{
 		Slug: KeptOver, Level: Must, Basis: Implementation,
-		Says:     "When the kubelet restarts, a container that has run for more than 10 s stays started. In a Pod that is ready it also stays ready, until a readiness probe fails.",
+		Says:     "When the kubelet restarts, a container that has run for more than 10 s stays started. In a Pod that is ready it also stays ready, until a readiness probe fails; one with a readiness probe that is not ready stays so until that succeeds.",
 		Source:   "pkg/kubelet/prober/prober_manager.go (isContainerStarted, setReadyStateOnKubeletRestart)",
 		Versions: ">=1.35", Without: GateRestartForgets,
-		Bounds: []Bound{outlives},
+		Bounds: []Bound{outlives, prompt},
 	},
 	{
 		Slug: EventPossible, Level: Must, Basis: Implementation,
@@ -291,6 +292,12 @@ var table = []Rule{
 		Says:     "The containers that one sync stops are stopped one after the other.",
 		Source:   "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 		Versions: "<1.38",
+	},
+	{
+		Slug: ImageChanged, Level: Must, Basis: Implementation,
+		Says:   "A container that runs is stopped when its image is changed, whatever the restartPolicy: a regular one always, from 1.32 a sidecar that has started.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions)",
+		Bounds: []Bound{minimumGrace, patience},
 	},
 	{
 		Slug: EphemeralOnce, Level: Must, Basis: Documented, Log: true,

@@ -27,6 +27,7 @@ var duties = [...]duty{
 	{rules.ReadyShown, (*Reading).probesNotShown},
 	{rules.HookRan, (*Reading).hookSkipped},
 	{rules.HookBegins, (*Reading).hookOverdue},
+	{rules.ImageReplaced, (*Reading).imageOverdue},
 }
 
 // lookEvery is how much time passes from one look at all duties to the next. Nothing is due

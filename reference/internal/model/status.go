@@ -195,10 +195,30 @@ func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Den
 	if h.wasStarted == run+1 && !isStarted(cs) {
 		return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.started, rules.KeptOver}), "container %s was shown as started, and is not any more after a restart of the kubelet", cs.Name)
 	}
+	if d := r.readyOverRestart(i, cs, restart, n); d != nil {
+		return d
+	}
 	if h.wasReady != run+1 || cs.Ready || !r.ready || r.anyReadinessMayHaveFailed(n) {
 		return nil
 	}
 	return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.ready, rules.KeptOver}), "container %s was shown as ready, and is not any more after a restart of the kubelet, but no readiness probe has failed", cs.Name)
+}
+
+// readyOverRestart says why a container that was not ready in a Pod that was not cannot be shown as
+// ready after a restart of the kubelet: no readiness probe has succeeded since. A success of so short a
+// time before that the old kubelet may just have shown it does not count.
+func (r *Reading) readyOverRestart(i int, cs *corev1.ContainerStatus, restart record.Place, n int) *Denial {
+	x, p := r.h[i].at(cs.RestartCount), &r.p.Containers[i].Readiness
+	if !cs.Ready || r.h[i].wasReady == cs.RestartCount+1 || r.ready || !r.shownAt.Known() || r.shownAt > restart {
+		return nil
+	}
+	if !p.Declared || p.Network || !r.ev.Writes(i, trace.ReadinessProbe) || r.excused(rules.UnreadyByNewKubelet, i, n, restart) {
+		return nil
+	}
+	if x.readyLast > restart || x.readyLast.Known() && r.obAt(restart).Entry.At.Sub(r.writtenAt(x.readyLast)) < r.patient(prompt) {
+		return nil
+	}
+	return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.readyLast, rules.KeptOver}), "container %s was not ready, and is shown so after a restart of the kubelet, but its readiness probe has not succeeded since", cs.Name)
 }
 
 // restartTakenOver is the latest restart of the kubelet by observation n, if the container

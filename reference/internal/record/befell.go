@@ -57,7 +57,8 @@ func (g *gatherer) patch(a *trace.Act, at Place) {
 		}
 	}
 	defer func() { g.deadline(p.Spec.ActiveDeadlineSeconds) }()
-	names, readable := map[string]bool{}, json.Unmarshal(a.Param, &p) == nil && (a.Target() == "" || a.Target() == "resize")
+	names, images := map[string]bool{}, map[string]string{}
+	readable := json.Unmarshal(a.Param, &p) == nil && (a.Target() == "" || a.Target() == "resize")
 	for _, of := range []list{p.Spec.InitContainers, p.Spec.Containers} {
 		for _, one := range of {
 			var name string
@@ -67,6 +68,10 @@ func (g *gatherer) patch(a *trace.Act, at Place) {
 			}
 			_, resizes := one["resources"]
 			names[name] = names[name] || len(one) > 2 || len(one) == 2 && !resizes
+			var image string
+			if json.Unmarshal(one["image"], &image) == nil && image != "" {
+				images[name] = image
+			}
 		}
 	}
 	for c := range g.p.Containers {
@@ -76,6 +81,10 @@ func (g *gatherer) patch(a *trace.Act, at Place) {
 				*changed = at
 			}
 		}
+		if image := images[g.p.Containers[c].Name]; image != "" && image != g.c[c].image {
+			g.ev.Containers[c].Images = append(g.ev.Containers[c].Images, at)
+			g.c[c].image = image
+		}
 	}
 }
 
@@ -84,6 +93,13 @@ func (g *gatherer) patch(a *trace.Act, at Place) {
 // only if its image does; the API lets change the image and the resources
 // (pkg/kubelet/container/helpers.go, HashContainer). Resources never count: see resize.go.
 func (g *gatherer) compare(spec *corev1.PodSpec) {
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			if c, ok := g.p.Index[list[i].Name]; ok && g.c[c].image == "" {
+				g.c[c].image = list[i].Image
+			}
+		}
+	}
 	if old := g.spec; old != nil {
 		g.compareList(old.InitContainers, spec.InitContainers)
 		g.compareList(old.Containers, spec.Containers)

@@ -129,6 +129,8 @@ type ContainerEvidence struct {
 	// restarted; see [Evidence.WithResizes].
 	Resized Place
 	Resizes int32
+	// Images are the acts that changed its image.
+	Images []Place
 	// SilentFailure: Events tell of more probe failures than lines do. A probe that runs
 	// out of time before its process writes anything leaves no line.
 	SilentFailure bool

@@ -55,6 +55,8 @@ type containerGatherer struct {
 	// show that somebody did.
 	patched, redefined int32
 	resizes
+	// image is the one that it was last known to have.
+	image string
 }
 
 // NewGatherer is a gatherer that has read nothing. logOnly: there is only a log.

@@ -1,0 +1,67 @@
+// The duty to replace a container whose image was changed (computePodActions,
+// computeInitContainerActions).
+// Rules: restart/image-changed.
+
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/podorder/podorder/reference/internal/podspec"
+	"github.com/podorder/podorder/reference/internal/record"
+	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/reference/trace"
+)
+
+// imageOverdue says why container i, of which an instance ran when its image was changed, should
+// have been stopped by observation n: the sync that follows the change does so, whatever the
+// restartPolicy. A sidecar has to have started.
+func (r *Reading) imageOverdue(s *State, i, n int) *Denial {
+	spec, x := &r.p.Containers[i], r.seenOf(s, i)
+	since := r.imageChanged(i, n)
+	if since == 0 || x.first == 0 || x.first > since || !r.p.IsRegular(i) && (spec.Role != podspec.Sidecar || !r.k.ReplacesSidecars()) {
+		return nil
+	}
+	if r.stopBegun(x) != 0 || x.mainEnd != 0 || !r.ev.Marks(i, trace.Main) || !r.lives(s, i, n) {
+		return nil
+	}
+	if s.terminating.known() || r.endRequested(n) || r.excused(rules.ImageReplaced, i, n, since) {
+		return nil
+	}
+	if spec.Role == podspec.Sidecar && spec.Startup.Declared {
+		if x.started == 0 {
+			return nil
+		}
+		since = max(since, x.started)
+	}
+	// A sync that runs goes first, with its hooks and all that it stops. What is stopped may leave
+	// no line before it has ended.
+	allowed := r.patient(patience)
+	for j := range r.p.Containers {
+		other, y := &r.p.Containers[j], r.seenOf(s, j)
+		if other.PostStart && y.first != 0 && y.hookEnd == 0 && y.mainEnd == 0 {
+			return nil
+		}
+		since = max(since, y.hookEnd)
+		allowed += other.SleepStart + time.Duration(max(r.p.Grace, other.Liveness.Grace, other.Startup.Grace))*time.Second + minimumGrace
+	}
+	if wait := r.passed(since, n); wait > allowed {
+		return late(rules.ImageReplaced, Cause{since, rules.ImageChanged}, "container %s runs on %s after its image was changed", spec.Name, wait)
+	}
+	return nil
+}
+
+// imageChanged is the latest act by observation n that changed the image of container i; 0 if
+// there is none.
+func (r *Reading) imageChanged(i, n int) record.Place {
+	all := r.ev.Containers[i].Images
+	k := slices.IndexFunc(all, func(p record.Place) bool { return p.After(n) })
+	switch {
+	case k < 0 && len(all) > 0:
+		return all[len(all)-1]
+	case k > 0:
+		return all[k-1]
+	}
+	return 0
+}

@@ -181,11 +181,17 @@ const outlives = 10*time.Second + 2*time.Second
 // a Pod that was ready, stays so until a readiness probe fails.
 func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Denial {
 	h, spec, run := &r.h[i], &r.p.Containers[i], cs.RestartCount
-	if cs.State.Running == nil || spec.Role == podspec.InitContainer || r.excused(rules.KeptByNewKubelet, i, n, 0) {
+	if cs.State.Running == nil || spec.Role == podspec.InitContainer || len(r.ev.Restarts) == 0 {
 		return nil
 	}
 	restart := r.restartTakenOver(cs, n)
 	if !restart.Known() {
+		return nil
+	}
+	if d := r.readyOverRestart(i, cs, restart, n); d != nil {
+		return d
+	}
+	if r.excused(rules.KeptByNewKubelet, i, n, 0) {
 		return nil
 	}
 	x := h.at(run)
@@ -194,9 +200,6 @@ func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Den
 	}
 	if h.wasStarted == run+1 && !isStarted(cs) {
 		return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.started, rules.KeptOver}), "container %s was shown as started, and is not any more after a restart of the kubelet", cs.Name)
-	}
-	if d := r.readyOverRestart(i, cs, restart, n); d != nil {
-		return d
 	}
 	if h.wasReady != run+1 || cs.Ready || !r.ready || r.anyReadinessMayHaveFailed(n) {
 		return nil

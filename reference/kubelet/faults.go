@@ -36,6 +36,10 @@ type Faults struct {
 	// probe. It has none in the first status of a restarted kubelet
 	// (kubernetes/kubernetes#142305), and none once its Pod has failed.
 	Workerless bool
+	// StuckWithoutSandbox: a Pod with policy Never that has lost its sandbox keeps the
+	// phase that it has, where a container was never started or its own policy would have
+	// it started again (kubernetes/kubernetes#118321).
+	StuckWithoutSandbox bool
 	// Omits is what the kubelet never does of that which it has to do.
 	Omits Duty
 }

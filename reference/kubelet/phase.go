@@ -68,6 +68,8 @@ func (k *kubelet) phase(s *corev1.PodStatus, v snapshot) corev1.PodPhase {
 		return corev1.PodSucceeded
 	}
 	switch {
+	case (unfinished || waiting > 0 || comes) && k.sandboxLostForGood(v):
+		return corev1.PodFailed
 	case unfinished || waiting > 0:
 		return corev1.PodPending
 	case running > 0 || comes:
@@ -76,6 +78,15 @@ func (k *kubelet) phase(s *corev1.PodStatus, v snapshot) corev1.PodPhase {
 		return corev1.PodSucceeded
 	}
 	return corev1.PodFailed
+}
+
+// sandboxLostForGood reports whether nothing of the Pod runs, and nothing will be started, since
+// its sandbox is lost and its policy is Never.
+//
+// status/final-phase
+func (k *kubelet) sandboxLostForGood(v snapshot) bool {
+	had := slices.ContainsFunc(v.newest, func(i *instance) bool { return i != nil })
+	return k.pod.Policy == corev1.RestartPolicyNever && v.sandbox >= 0 && !v.ready && had && len(v.alive()) == 0 && !k.allRestart(v) && !k.pod.Faults.StuckWithoutSandbox
 }
 
 // hasStarted reports whether any regular container has ever been started.

@@ -23,6 +23,7 @@ const (
 	WholeSync       = "status/whole-sync-at-once"
 	Forward         = "status/forward"
 	Phase           = "status/phase"
+	PhaseFinal      = "status/final-phase"
 	Conditions      = "status/conditions"
 	Sandbox         = "status/ready-to-start"
 	Ready           = "status/ready"
@@ -188,6 +189,12 @@ var table = []Rule{
 		Slug: Phase, Level: Must, Basis: Documented,
 		Says:   "The phase follows from the shown container states: Pending while one has not been started, Running while one runs. Succeeded and Failed are final.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
+	},
+	{
+		Slug: PhaseFinal, Level: Must, Basis: Documented,
+		Says:   "A Pod in which nothing runs, and in which nothing will be started, gets phase Succeeded or Failed.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
+		Bounds: []Bound{patience, minimumGrace},
 	},
 	{
 		Slug: Conditions, Level: Must, Basis: Documented,

@@ -57,6 +57,7 @@
 //	  probing.go    probes that are run once a period
 //	  failed.go     a probe that has failed often enough
 //	  shown.go      what a status shows of the probes
+//	  final.go      the final phase of a Pod that is over
 //	what must fit
 //	  status.go, phase.go, conditions.go
 //	                what one update shows must agree with itself and with the lines

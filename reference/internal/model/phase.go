@@ -129,6 +129,12 @@ func (r *Reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	if r.deadlineIsOver(r.n) {
 		all = append(all, r.phase)
 	}
+	if v.started > 0 && v.running == 0 && r.sandboxLostForGoodBefore(record.PlaceOf(r.n)) {
+		// Whatever was never started, or should have been again.
+		if all = append(all, corev1.PodFailed); v.failed == 0 {
+			all = append(all, corev1.PodSucceeded)
+		}
+	}
 	for _, other := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning} {
 		if r.mayEverStartOver() && !slices.Contains(all, other) {
 			all = append(all, other)

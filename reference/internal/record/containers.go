@@ -82,7 +82,7 @@ func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n in
 	}
 	g.resizeApplied(c, s)
 	if w := s.State.Waiting; w != nil {
-		ev.StartFailed = ev.StartFailed || isStartError(w.Reason)
+		ev.StartFailed = ev.StartFailed || IsStartError(w.Reason)
 		ev.HookFailed = ev.HookFailed || w.Reason == "PostStartHookError"
 	}
 	for _, end := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {

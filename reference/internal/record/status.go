@@ -68,9 +68,9 @@ const RestartingAll = "RestartingAllContainers"
 // statusUnknown is the reason in the end of a container of which nothing is known.
 const statusUnknown = "ContainerStatusUnknown"
 
-// isStartError reports whether a reason of the waiting state says that a start failed before
+// IsStartError reports whether a reason of the waiting state says that a start failed before
 // the main process ran (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
-func isStartError(reason string) bool {
+func IsStartError(reason string) bool {
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable",
 		"SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError", "PreCreateHookError", "PreStartHookError", "RunContainerError":

@@ -78,7 +78,7 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 	// Where nothing was written, nothing of what is shown was refused either.
 	allowed := v.Outcome == reference.Pass || v.Outcome == reference.Inconclusive && tr.Logs() == 0
 	v = v.Witnessed(tr, c.Witness)
-	// In another Pod a known issue may have no occasion to show.
+	// In another Pod a known fault may have no occasion to show.
 	if ran == nil && len(j.changes.Of(admission.Order)) == 0 {
 		v = v.Due(c.Rules)
 	}

@@ -56,7 +56,7 @@ type Options struct {
 	RecorderImage, ShellImage string
 	// NoInstall refuses to install a container runtime.
 	NoInstall bool
-	// Strict lets a known issue fail the run.
+	// Strict lets a known verdict fail the run.
 	Strict bool
 	// FeatureGates are set in the cluster that is made, and have a cluster that
 	// exists judged as one that has them.

@@ -339,8 +339,21 @@ func (r *Reading) deadSidecarAwaited(s *State, i, n int) bool {
 // [rules.DeadSidecarAwaited] would have kept from coming.
 func (r *Reading) stoppedInTurn(s *State, i, n int) {
 	r.mustShow(rules.DeadSidecarAwaited, func() bool {
-		return r.graceLeft(s, i, n) && len(r.ev.Restarts) == 0 && r.laterSidecarDead(s, i)
+		return r.graceLeft(s, i, n) && len(r.ev.Restarts) == 0 && r.laterSidecarSurelyDead(s, i)
 	})
+}
+
+// laterSidecarSurelyDead reports whether a sidecar listed after sidecar i had ended, or was not
+// started, when the Pod was deleted.
+func (r *Reading) laterSidecarSurelyDead(s *State, i int) bool {
+	for k := i + 1; k < r.p.Inits; k++ {
+		x := r.seenOf(s, k)
+		ended := x.mainEnd.Known() && len(r.ev.Ends) > 0 && x.mainEnd < r.ev.Ends[0] && s.c[k].run == r.ev.Containers[k].NewestRun
+		if r.p.Containers[k].Role == podspec.Sidecar && (ended || r.neverRan(s, k)) {
+			return true
+		}
+	}
+	return false
 }
 
 // laterSidecarDead reports whether a sidecar listed after sidecar i did not run when the

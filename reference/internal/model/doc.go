@@ -63,6 +63,9 @@
 //	                what one update shows must agree with itself and with the lines
 //	what suspends a rule
 //	  faults.go     a restarted kubelet, a failed start, a gap in the trace
+//	what a release does wrong
+//	  deviations.go the uses of known faults
+//	  wrong.go      the precondition of each
 //	what all of it stands on
 //	  model.go, state.go, history.go, set.go, denial.go, clock.go
 //

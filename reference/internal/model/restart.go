@@ -55,7 +55,8 @@ func (r *Reading) backoff(run int32) time.Duration {
 func (r *Reading) tooSoonForBackoff(i int, x *seen, n int) bool {
 	l, spec := &r.ob(n).Log, &r.p.Containers[i]
 	for _, a := range []trace.Actor{trace.LivenessProbe, trace.StartupProbe} {
-		if p := spec.Probe(a); p.Network || p.Declared && !r.ev.Writes(i, a) {
+		unlogged := !r.ev.Writes(i, a) || r.logOnly && r.ev.Containers[i].SilentFailure
+		if p := spec.Probe(a); p.Network || p.Declared && unlogged {
 			return false // a failure of this probe may leave no line, so a kill may have no sign
 		}
 	}

@@ -47,9 +47,9 @@
 // There is no client, network, clock, goroutine or logger: the same trace gets the same
 // verdict everywhere. No fault is assumed. A lost sandbox, a restarted kubelet, an image
 // that could not be pulled or a process that died has to show somewhere in the trace, in a
-// line, a status, an Event or an act, before it explains anything. A log alone shows few of
-// these: an instance that ended before its first line is taken not to have been there, and a
-// probe that wrote nothing explains a stop only where it had the time to fail.
+// line, a status, an Event or an act, before it explains anything. A log alone shows none of
+// these. What they would explain there is inconclusive, and [LogKnown] says what is assumed
+// first. An instance that ended before its first line is taken not to have been there.
 //
 // A Pod that uses one of the fields that [UnmodelledFields] names is unmodelled, and is
 // never passed.

@@ -23,6 +23,7 @@ const (
 	SidecarUnprobed
 	DeadSidecarAwaited
 	InitSkipped
+	NeverPodStuck
 	deviations
 )
 

@@ -68,4 +68,11 @@ var deviationTable = [deviations]deviation{
 		says:     "The Pod is taken for initialised, so init containers that had exited with 0 in the old sandbox are skipped or not waited for.",
 		source:   "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
 	},
+	NeverPodStuck: {
+		name: "never-pod-stuck", issues: []string{"kubernetes/kubernetes#118321", "kubernetes/kubernetes#77544", "kubernetes/kubernetes#141948"},
+		breaks: []string{PhaseFinal},
+		when:   "A Pod with restartPolicy Never has lost its sandbox, and a container of it has not come to its end: it was never created, or was to be started again.",
+		says:   "Nothing runs any more and nothing is started, yet the phase stays Running or Pending until the Pod is deleted.",
+		source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions), pkg/kubelet/kubelet_pods.go (getPhase)",
+	},
 }

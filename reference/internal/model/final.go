@@ -26,7 +26,7 @@ func (r *Reading) finalPhaseOverdue(s *State, i, n int) *Denial {
 		within += r.p.Containers[j].SleepStart + r.p.Containers[j].SleepStop
 	}
 	wait := r.passed(r.shownAt, n)
-	if wait <= within || !r.podShownOver(s) || r.excused(rules.FinalPhase, -1, n, r.shownAt) {
+	if wait <= within || !r.podShownOver(s) || r.excused(rules.FinalPhase, -1, n, r.shownAt) || r.neverPodStuck(s) {
 		return nil
 	}
 	return late(rules.FinalPhase, Cause{r.shownAt, rules.PhaseFinal}, "status.phase is still %s %s after nothing ran in the Pod any more, and nothing will be started in it", r.phase, wait.Round(time.Second))

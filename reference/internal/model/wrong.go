@@ -267,3 +267,16 @@ func (r *Reading) initSkipped(s *State, j, n int) bool {
 		return false
 	})
 }
+
+// neverPodStuck is [rules.NeverPodStuck], of the latest update. A Pod whose containers have all
+// ended gets its final phase.
+func (r *Reading) neverPodStuck(s *State) bool {
+	if len(r.ev.SandboxStops) == 0 {
+		return false
+	}
+	return r.doesWithout(rules.NeverPodStuck, s, 0, r.ev.SandboxStops[0], func() bool {
+		pod := r.obAt(r.shownAt).Entry.Pod
+		v := viewOf(r.p, pod)
+		return r.sandboxLostForGoodBefore(r.shownAt) && !v.initFailedForGood && !r.endedForGood(&pod.Status)
+	})
+}

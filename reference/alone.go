@@ -65,6 +65,7 @@ func alone(j judge.Judge, v Verdict, res judge.Result, lines int) Verdict {
 				v.Explained = append(v.Explained, a.String())
 			}
 			if e.Undecided {
+				v.Explained = nil
 				v.Reason += "; whether it is explained by acts that no line shows was not decided: there are too many ways to read the log"
 			}
 		}

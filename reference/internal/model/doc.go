@@ -58,6 +58,7 @@
 //	  failed.go     a probe that has failed often enough
 //	  shown.go      what a status shows of the probes
 //	  final.go      the final phase of a Pod that is over
+//	  deleted.go    the end of all containers of a Pod that was deleted
 //	what must fit
 //	  status.go, phase.go, conditions.go
 //	                what one update shows must agree with itself and with the lines

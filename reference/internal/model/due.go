@@ -1,5 +1,5 @@
 // What is due: what the kubelet is obliged to do, and when each obligation is asked. The rules
-// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go.
+// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go, deleted.go.
 
 package model
 
@@ -29,6 +29,7 @@ var duties = [...]duty{
 	{rules.HookBegins, (*Reading).hookOverdue},
 	{rules.ImageReplaced, (*Reading).imageOverdue},
 	{rules.FinalPhase, (*Reading).finalPhaseOverdue},
+	{rules.DeletionStops, (*Reading).deletionIgnored},
 }
 
 // lookEvery is how much time passes from one look at all duties to the next. Nothing is due

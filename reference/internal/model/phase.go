@@ -121,17 +121,18 @@ func (v *view) countRegular(spec *podspec.Container, cs *corev1.ContainerStatus,
 }
 
 // phases returns the phases that the shown container states allow. If containers may
-// start over, one status may show some of the old round beside some of the new one. When the
-// deadline is over, the last phase stays until the containers have stopped
+// start over, one status may show some of the old round beside some of the new one. When
+// somebody ended the Pod, the last phase stays until the containers have stopped
 // (pkg/kubelet/status/status_manager.go, mergePodStatus).
 func (r *Reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 	all := r.phasesOfRound(pod, v)
-	if r.deadlineIsOver(r.n) {
+	if r.deadlineIsOver(r.n) || v.running == 0 && r.endRequested(r.n) {
 		all = append(all, r.phase)
 	}
 	if v.started > 0 && v.running == 0 && r.sandboxLostForGoodBefore(record.PlaceOf(r.n)) {
-		// Whatever was never started, or should have been again.
-		if all = append(all, corev1.PodFailed); v.failed == 0 {
+		// Whatever was never started, or should have been again. Until the Pod has been
+		// terminated the last phase stays.
+		if all = append(all, corev1.PodFailed, r.phase); v.failed == 0 {
 			all = append(all, corev1.PodSucceeded)
 		}
 	}

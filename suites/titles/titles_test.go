@@ -57,7 +57,11 @@ func isRefused(t *testing.T, c fixtures.Case, claim titles.Claim) {
 	assert.NilError(t, err)
 	k, err = k.Configured(c.Kubelet)
 	assert.NilError(t, err)
-	v := reference.Check(k, c.Pod(), claim.Trace)
+	pod := c.Pod()
+	if c.Writes != nil {
+		pod = reference.WithWrites(pod, strings.Join(c.Writes, ","))
+	}
+	v := reference.Check(k, pod, claim.Trace)
 	assert.Check(t, v.Outcome == reference.Violation || v.Outcome == reference.Known, "%s\n%s: %s", claim.Rule, written(claim), v.Text())
 	assert.Check(t, v.Rule == claim.Rule && v.Line == claim.Line, "%s, line %d of\n%s: %s", claim.Rule, claim.Line, written(claim), v.Text())
 }

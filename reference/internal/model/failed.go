@@ -25,8 +25,8 @@ type outcomes struct {
 	last int64
 }
 
-// count takes a line. old: it may be of a probe that was meant for the instance before.
-func (o *outcomes) count(p podspec.Probe, l *trace.Line, at record.Place, old bool) {
+// count takes a line.
+func (o *outcomes) count(p podspec.Probe, l *trace.Line, at record.Place, of lineOf) {
 	gap := time.Duration(l.Time.UnixNano() - o.last)
 	o.last = l.Time.UnixNano()
 	row, other, enough := &o.failures, &o.successes, p.Failures
@@ -34,12 +34,12 @@ func (o *outcomes) count(p podspec.Probe, l *trace.Line, at record.Place, old bo
 		row, other, enough = &o.successes, &o.failures, p.Success
 	}
 	switch {
-	case old || l.Mark.Kind != trace.End || l.Mark.N < 0 || p.Network && l.Run == trace.NoRun:
+	case of.old || l.Mark.Kind != trace.End || l.Mark.N < 0 || p.Network && l.Run == trace.NoRun:
 		o.failures, o.successes, o.enough = 0, 0, 0
 		return
 	case *row > 0 && again(&p, gap):
 		return
-	case *other > 0 || *row == 0 || gap > 2*period(&p)+timeout(&p):
+	case *other > 0 || *row == 0 || !of.each && gap >= period(&p)*3/2:
 		// A probe that writes nothing where it succeeds may have done so in a long gap.
 		*other, *row, o.since, o.enough = 0, 0, at, 0
 	}
@@ -51,7 +51,7 @@ func (o *outcomes) count(p podspec.Probe, l *trace.Line, at record.Place, old bo
 // again reports whether a line that comes so soon after the one before it may be of the same
 // run: a run that could not be finished is tried again at once
 // (pkg/kubelet/prober/prober.go, runProbeWithRetries).
-func again(p *podspec.Probe, gap time.Duration) bool { return gap < period(p)/2 }
+func again(p *podspec.Probe, gap time.Duration) bool { return gap < period(p)/4 }
 
 // failedEnough is the row of failures for which instance x has to be stopped; nil if there is
 // none.

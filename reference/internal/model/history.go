@@ -150,10 +150,19 @@ func (h *history) newest() *seen {
 	return &h.runs[len(h.runs)-1]
 }
 
-// record takes an accepted line of run into the history. old: it may be of a probe that was
-// meant for the instance before. otherStops: an instance may have been stopped for another
-// reason than a probe, and the Pod goes on.
-func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n int, old, otherStops bool) {
+// lineOf is what is known of a line of a probe, beside what it says.
+type lineOf struct {
+	// old: it may be of a probe that was meant for the instance before.
+	old bool
+	// otherStops: an instance may have been stopped for another reason than a probe, and the
+	// Pod goes on.
+	otherStops bool
+	// each: the probe writes in each of its runs.
+	each bool
+}
+
+// record takes an accepted line of run into the history.
+func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n int, of lineOf) {
 	at := record.PlaceOf(n)
 	x := h.instance(run, at)
 	x.last = at
@@ -165,7 +174,7 @@ func (h *history) record(spec *podspec.Container, run int32, l *trace.Line, n in
 	case trace.PreStop:
 		x.recordPreStop(l, at)
 	default:
-		h.recordProbe(spec, x, l, at, old, otherStops)
+		h.recordProbe(spec, x, l, at, of)
 	}
 }
 
@@ -221,12 +230,12 @@ func (x *seen) recordPreStop(l *trace.Line, at record.Place) {
 	}
 }
 
-func (h *history) recordProbe(spec *podspec.Container, x *seen, l *trace.Line, at record.Place, old, otherStops bool) {
+func (h *history) recordProbe(spec *podspec.Container, x *seen, l *trace.Line, at record.Place, of lineOf) {
 	// A line without an exit code may be of a probe that failed as well as of one that
 	// succeeded.
 	succeeded, failed := l.Mark.N <= 0, l.Mark.Kind != trace.End || l.Mark.N != 0
 	setFirst(&x.probed, at)
-	if x.started.Known() && l.Actor != trace.StartupProbe && !old {
+	if x.started.Known() && l.Actor != trace.StartupProbe && !of.old {
 		setFirst(&x.passed, at)
 	}
 	if failed && l.Actor != trace.ReadinessProbe {
@@ -235,9 +244,9 @@ func (h *history) recordProbe(spec *podspec.Container, x *seen, l *trace.Line, a
 	if succeeded {
 		x.succeeded[record.RowOf(l.Actor)] = at
 	}
-	h.countFailures(spec, x, l.Actor, failed, succeeded, otherStops)
-	x.sure[record.RowOf(l.Actor)].count(spec.Probe(l.Actor), l, at, old)
-	if l.Actor != trace.ReadinessProbe && !failed && !old {
+	h.countFailures(spec, x, l.Actor, failed, succeeded, of.otherStops)
+	x.sure[record.RowOf(l.Actor)].count(spec.Probe(l.Actor), l, at, of)
+	if l.Actor != trace.ReadinessProbe && !failed && !of.old {
 		y := &x.answered[answer(l.Actor)]
 		y.at, y.before = at, x.probe(l.Actor)
 	}

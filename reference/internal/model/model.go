@@ -157,7 +157,8 @@ func (r *Reading) recordLine(n int) {
 	old := spec.Probe(l.Actor).Network && run > 0 && (l.Actor != trace.StartupProbe || r.startupAsksOld(i, run, n)) && !r.shownBy(i, run, n)
 	// An instance may have been stopped for another reason than a probe, and the Pod goes on.
 	other := r.mayEverStartOver() || r.ev.Containers[i].Changed != 0
-	r.h[i].record(spec, run, l, n, old, other)
+	each := l.Actor.IsProbe() && r.writesEachRun(i, l.Actor)
+	r.h[i].record(spec, run, l, n, lineOf{old, other, each})
 	if l.Actor == trace.ReadinessProbe {
 		r.probedDuringStop(i, n)
 	}
@@ -232,7 +233,7 @@ func (r *Reading) Landmarks(do func(record.Place)) {
 // to the log at all, that a container lived, or that Events of that time arrived.
 func (r *Reading) Signs(do func(record.Place)) {
 	for c := range r.ev.Containers {
-		for _, at := range slices.Concat(r.ev.Containers[c].FirstLines[:], []record.Place{r.ev.Containers[c].LastAlive}) {
+		for _, at := range slices.Concat(r.ev.Containers[c].FirstLines[:], r.ev.Containers[c].FirstSuccess[:], []record.Place{r.ev.Containers[c].LastAlive}) {
 			do(at)
 		}
 	}

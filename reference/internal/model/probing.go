@@ -32,7 +32,7 @@ func (r *Reading) probeNotRun(s *State, i, n int) *Denial {
 	}
 	for _, a := range probeKinds {
 		p := spec.Probe(a)
-		if !p.Declared || !r.ev.Writes(i, a) || a != trace.ReadinessProbe && (c.kill != notKilled || r.stopBegun(x).Known()) {
+		if !p.Declared || !r.writesEachRun(i, a) || a != trace.ReadinessProbe && (c.kill != notKilled || r.stopBegun(x).Known()) {
 			continue
 		}
 		since, clause := x.probe(a), rules.NextProbe
@@ -54,6 +54,12 @@ func (r *Reading) probeNotRun(s *State, i, n int) *Denial {
 		}
 	}
 	return nil
+}
+
+// writesEachRun reports whether a probe of container i writes in each of its runs, whatever it
+// finds.
+func (r *Reading) writesEachRun(i int, a trace.Actor) bool {
+	return r.ev.WritesEachRun(i, a, r.logOnly)
 }
 
 func period(p *podspec.Probe) time.Duration  { return time.Duration(p.Period) * time.Second }

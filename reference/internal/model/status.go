@@ -108,7 +108,7 @@ func (r *Reading) startedTooSoon(s *State, st *corev1.PodStatus, n int) *Denial 
 				continue
 			}
 			x := r.h[i].at(cs.RestartCount)
-			if x.started.Known() || !r.ev.Writes(i, trace.StartupProbe) || r.excused(rules.StartedNeedsSuccess, i, n, 0) || r.startedEarly(s, i, cs.RestartCount, n) {
+			if x.started.Known() || !r.writesEachRun(i, trace.StartupProbe) || r.excused(rules.StartedNeedsSuccess, i, n, 0) || r.startedEarly(s, i, cs.RestartCount, n) {
 				continue
 			}
 			return because(deny(rules.StartedAfterProbe, Cause{x.startupLast, rules.StartedAfterProbe}), "container %s is shown as started, but no startup probe of this instance has succeeded by then", cs.Name)

@@ -82,6 +82,9 @@ type Container struct {
 	// runs and marks are whether it is a process in the container, and whether that logs its begin
 	// and its end for sure.
 	runs, marks [6]bool
+	// branches says of each actor whether its command does one thing or another, so that it may
+	// write in some runs only.
+	branches [6]bool
 }
 
 // Probe is what the model keeps of a probe.

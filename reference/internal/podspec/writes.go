@@ -63,6 +63,16 @@ func (p *Pod) HooksWrite() (of Pod, ok bool) {
 	return of, ok
 }
 
+// WritesEachRun reports whether an actor of the container is known to write in each of its
+// runs, whatever it finds.
+func (s *Container) WritesEachRun(a trace.Actor) bool {
+	i := slices.Index(actors, a)
+	return i >= 0 && s.writing[i] == Writes && !s.branches[i]
+}
+
+// branching are the words by which a shell command does one thing or another.
+var branching = []string{"&&", "||", "if", "then", "else", "case"}
+
 // setWriting finds for each actor of a Pod whether it writes. The error is of an annotation
 // that names what the Pod does not have.
 func (p *Pod) setWriting(pod *corev1.Pod) error {
@@ -83,6 +93,7 @@ func (p *Pod) setWriting(pod *corev1.Pod) error {
 			words := commands[i][k]
 			s.runs[k] = a == trace.Main || words != nil
 			s.marks[k] = subcommand(words) != nil || a == trace.Main && words == nil && isRecorder(imageOf(pod, i))
+			s.branches[k] = slices.ContainsFunc(words, func(w string) bool { return slices.Contains(branching, w) })
 			switch {
 			case told || !s.Has(a):
 				s.writing[k] = WritesNothing

@@ -32,13 +32,16 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 			of.failedAt[row] = append(of.failedAt[row], l.Time)
 		}
 	}
+	if l.Actor.IsProbe() && l.Mark.Kind == trace.End && l.Mark.N == 0 && !ev.FirstSuccess[RowOf(l.Actor)].Known() {
+		ev.FirstSuccess[RowOf(l.Actor)] = PlaceOf(n)
+	}
 	of.countRun(l)
 	if l.Actor.IsHook() {
 		if runs := &ev.hookRuns[hookIndex(l.Actor)]; !slices.Contains(*runs, of.run) {
 			*runs = append(*runs, of.run)
 		}
 	}
-	ev.NewestRun = max(ev.NewestRun, of.run)
+	ev.NewestRun, ev.LastAliveRun = max(ev.NewestRun, of.run), of.run
 }
 
 // countRun finds the run of a line.
@@ -74,7 +77,7 @@ func (g *gatherer) update(e *trace.Entry, n int) {
 func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n int) {
 	ev, running := &g.ev.Containers[c], s.State.Running != nil
 	if running {
-		ev.LastAlive = PlaceOf(n)
+		ev.LastAlive, ev.LastAliveRun = PlaceOf(n), s.RestartCount
 	}
 	ev.EndNotShown = running && e.Type == trace.Deleted
 	if st := &e.Pod.Status; IsFinal(st.Phase) && st.Reason == "" && s.RestartCount == 0 && IsEnd(s.State.Terminated) {

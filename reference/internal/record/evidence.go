@@ -112,8 +112,14 @@ type ContainerEvidence struct {
 	hookRuns [2][]int32
 	// told are the actors of which the Pod tells that they write to the log.
 	told [6]bool
-	// LastAlive is the last line of the container or update that shows it running.
-	LastAlive Place
+	// toldEach are those that write in each run, and FirstSuccess has the first success that
+	// each probe has logged.
+	toldEach     [6]bool
+	FirstSuccess [3]Place
+	// LastAlive is the last line of the container or update that shows it running, and
+	// LastAliveRun the run that it is of.
+	LastAlive    Place
+	LastAliveRun int32
 	// EndNotShown: the last update, with which the Pod went from the API, still shows it
 	// running. So no status shows how it ended.
 	EndNotShown bool
@@ -163,7 +169,7 @@ func (ev *Evidence) Writes(c int, a trace.Actor) bool {
 // purpose, a line that is missing means nothing.
 func (ev *Evidence) ForgetTold() {
 	for c := range ev.Containers {
-		ev.Containers[c].told = [6]bool{}
+		ev.Containers[c].told, ev.Containers[c].toldEach = [6]bool{}, [6]bool{}
 	}
 }
 
@@ -178,6 +184,14 @@ func hookIndex(a trace.Actor) int {
 		return 1
 	}
 	return 0
+}
+
+// WritesEachRun reports whether a probe of a container writes in each of its runs, also in those
+// that succeed: the Pod tells so, or a success is seen. A probe that writes only where it
+// succeeds is not found out by this; Events tell of its failures, and a log alone does not.
+func (ev *Evidence) WritesEachRun(c int, a trace.Actor, logAlone bool) bool {
+	of := &ev.Containers[c]
+	return ev.LogComplete || of.toldEach[actorIndex(a)] || !logAlone && of.FirstSuccess[RowOf(a)].Known()
 }
 
 // Marks reports whether an actor of a container logs its begin and end.

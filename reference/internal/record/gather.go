@@ -69,6 +69,7 @@ func NewGatherer(p *podspec.Pod, logOnly bool) *gatherer {
 	for c := range p.Containers {
 		for k, a := range Actors {
 			g.ev.Containers[c].told[k] = p.Containers[c].Writing(a) == podspec.Writes
+			g.ev.Containers[c].toldEach[k] = p.Containers[c].WritesEachRun(a)
 		}
 	}
 	return g

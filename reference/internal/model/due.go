@@ -40,8 +40,8 @@ const lookEvery = time.Second
 // line is asked at each of its lines, since the line shows it alive; the others are asked
 // when time has passed.
 func (r *Reading) lookForLate(s *State, n int) *Denial {
-	if r.ev.GraceNeverEnds || r.isAct(n) {
-		return nil // time does not matter, or the recorder acts, which is asked of no kubelet
+	if r.ev.GraceNeverEnds {
+		return nil // time does not matter
 	}
 	if at := r.earliest(n); at.Sub(r.looked) < lookEvery {
 		if o := r.ob(n); o.IsLog {
@@ -69,13 +69,10 @@ func (r *Reading) lateOf(s *State, i, n int) *Denial {
 
 // haveLooked remembers when all duties were looked at.
 func (r *Reading) haveLooked(n int) {
-	if at := r.earliest(n); at.Sub(r.looked) >= lookEvery && !r.isAct(n) {
+	if at := r.earliest(n); at.Sub(r.looked) >= lookEvery {
 		r.looked = at
 	}
 }
-
-// isAct reports whether observation n is an act of the recorder.
-func (r *Reading) isAct(n int) bool { return r.ob(n).Entry.Did != nil }
 
 // earliest is the earliest time at which observation n can have been made. A line was
 // written by its stamp, unless that is of a clock that is ahead.

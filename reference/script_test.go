@@ -25,6 +25,7 @@ import (
 // line whenever it runs), "oneProcessNamespace", "gate Gate" (a readiness gate), "grace 30" and "deadline 60". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s, "preStop=kills" one that signals its process,
+// "recorder" is a main process that logs its begin for sure,
 // "startup=http" and "liveness=http" are probes over the network,
 // "delay=5", "successes=2" or "http" changes the readiness probe, "failures=3" and "grace=3"
 // all of them, which need one otherwise; "stop=USR1" is a stop signal;
@@ -152,6 +153,8 @@ func parseContainerScript(t *testing.T, f []string) corev1.Container {
 			}
 		case "resize":
 			c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceName(value), RestartPolicy: corev1.RestartContainer}}
+		case "recorder":
+			c.Image = "podorder/recorder:1"
 		case "stop":
 			signal := corev1.Signal("SIG" + value)
 			c.Lifecycle.StopSignal = &signal

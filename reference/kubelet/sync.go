@@ -59,7 +59,7 @@ func (k *kubelet) syncContainers(p *proc, v snapshot) (err *syncError, acted boo
 	// All starts are serial, in the order of the spec. One ends when the postStart
 	// hook of the container has.
 	//
-	// start/listed-order, hooks/poststart-blocks-next
+	// start/listed-order, start/when-due, restart/when-due, hooks/poststart-blocks-next
 	for _, c := range a.starts {
 		if k.omitsStart(c, v) {
 			continue

@@ -17,6 +17,8 @@ var (
 	backoffMax    = Bound{Name: "backoffMax", Is: "5m0s"}
 	backoffForget = Bound{Name: "backoffForget", Is: "10m0s"}
 	outlives      = Bound{Name: "outlives", Is: "12s"}
+	retryAfter    = Bound{Name: "retryAfter", Is: "16s"}
+	aimsBeside    = Bound{Name: "aimsBeside", Is: "30s"}
 	patience      = Bound{Name: "patience", Is: "15s", Patience: true}
 	prompt        = Bound{Name: "prompt", Is: "8s", Patience: true}
 	overtaken     = Bound{Name: "overtaken", Is: "2s", Patience: true}

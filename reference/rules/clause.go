@@ -58,6 +58,8 @@ const (
 	StartedShown
 	ReadyShown
 	UnreadyShown
+	NextStarts
+	RestartComes
 	HookRan
 	HookBegins
 	PreStopRan
@@ -118,6 +120,8 @@ var clauseTable = [clauses]struct {
 	StartedShown:            {"started-shown", FollowsProbes, "a container is shown as started once its startup probe has succeeded", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},
 	ReadyShown:              {"ready-shown", FollowsProbes, "a container is shown as ready once it has started and its readiness probe, if any, has succeeded successThreshold times", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},
 	UnreadyShown:            {"unready-shown", FollowsProbes, "a container is shown as unready once its readiness probe has failed failureThreshold times", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart))},
+	NextStarts:              {"next-starts", StartsWhenDue, "a container whose turn has come is started", ever(LogGap, KubeletRestart, BegunAnew, FailedStart, EndedByOthers, StoodStill)},
+	RestartComes:            {"restart-comes", RestartsWhenDue, "a container that is to be started again is, after its back-off", ever(LogGap, KubeletRestart, FailedStart, EndedByOthers, StoodStill)},
 	HookRan:                 {"hook-ran", HookRuns, "a postStart hook that must have returned has written to the log", slices.Concat(ever(LogGap), before(KubeletRestart))},
 	HookBegins:              {"hook-begins", HookRuns, "a postStart hook that logs its begin does so soon after its container has begun", slices.Concat(ever(LogGap, StoodStill), before(KubeletRestart))},
 	PreStopRan:              {"prestop-ran", PreStopRuns, "a preStop hook that writes to the log has done so before TERM comes", slices.Concat(ever(LogGap, FailedPreStop), before(KubeletRestart))},

@@ -27,6 +27,8 @@ var obligations = map[Clause]Obligation{
 	FinalPhase:          {"a status shows that nothing runs in the Pod and nothing will be started in it", "the Pod has phase Succeeded or Failed", "the grace period of the Pod and 34 s", true},
 	DeletionStops:       {"the Pod was deleted, and the sync of that time has ended", "each of its containers has stopped", "the grace period and 34 s", true},
 	GraceEnds:           {"the stop of a container began", "the container has stopped", "the grace period and two seconds", true},
+	NextStarts:          {"everything before a container is done", "it is started", "15 s", true},
+	RestartComes:        {"a container has ended that is to be started again", "it is started again", "its back-off and 15 s", true},
 	HookRan:             {"a container was started", "its postStart hook runs", "before the sync ends", false},
 	HookBegins:          {"a container was started", "its postStart hook runs", "15 s", true},
 	PreStopRan:          {"the stop of a container began", "its preStop hook runs", "before TERM", false},

@@ -66,6 +66,8 @@ const (
 	HeldAfterFailure  = "probes/held-after-failure"
 	StartedAfterProbe = "status/started-after-probe"
 	FollowsProbes     = "status/follows-probes"
+	StartsWhenDue     = "start/when-due"
+	RestartsWhenDue   = "restart/when-due"
 	HookRuns          = "hooks/poststart-runs"
 	PreStopRuns       = "hooks/prestop-runs"
 )
@@ -112,6 +114,18 @@ var table = []Rule{
 		Slug: HookFailure, Level: Must, Basis: Documented,
 		Says:   "FailedPostStartHook is recorded only for a container whose postStart hook did not succeed.",
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-execution",
+	},
+	{
+		Slug: StartsWhenDue, Level: Must, Basis: Documented,
+		Says:   "What is listed next is started when its turn has come: an init container before it has exited with 0, a sidecar has started, the start of a regular container is over.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
+		Bounds: []Bound{patience},
+	},
+	{
+		Slug: RestartsWhenDue, Level: Must, Basis: Documented,
+		Says:   "A container that has ended, and that its policy or rules have started again, is, as soon as its back-off is over; the first time at once.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy",
+		Bounds: []Bound{retryAfter, aimsBeside, patience},
 	},
 	{
 		Slug: HookRuns, Level: Must, Basis: Documented, Log: true,

@@ -14,7 +14,7 @@ import (
 func TestBounds(t *testing.T) {
 	constants := map[string]any{
 		"minimumGrace": minimumGrace, "patience": patience, "prompt": prompt, "overtaken": overtaken, "outlives": outlives,
-		"lastProbes": lastProbes, "backoffStart": backoffStart, "backoffMax": backoffMax, "backoffForget": backoffForget,
+		"lastProbes": lastProbes, "retryAfter": retryAfter, "aimsBeside": aimsBeside, "backoffStart": backoffStart, "backoffMax": backoffMax, "backoffForget": backoffForget,
 	}
 	named := map[string]bool{}
 	for _, r := range rules.All() {

@@ -52,6 +52,7 @@
 //	  sandbox.go    a new sandbox, and the restart of all containers
 //	what must follow
 //	  due.go        when each obligation is asked
+//	  startsdue.go  starts and restarts that should have come
 //	  hooksdue.go   hooks that should have run
 //	  overdue.go    probes that should have run, a sidecar whose turn has come
 //	  probing.go    probes that are run once a period

@@ -25,6 +25,8 @@ var duties = [...]duty{
 	{rules.NextProbe, (*Reading).probeNotRun},
 	{rules.FailureThenStop, (*Reading).failureIgnored},
 	{rules.ReadyShown, (*Reading).probesNotShown},
+	{rules.NextStarts, (*Reading).startOverdue},
+	{rules.RestartComes, (*Reading).restartOverdue},
 	{rules.HookRan, (*Reading).hookSkipped},
 	{rules.HookBegins, (*Reading).hookOverdue},
 	{rules.ImageReplaced, (*Reading).imageOverdue},

@@ -7,7 +7,7 @@ import corev1 "k8s.io/api/core/v1"
 // at its beginning and end. Between those only probe results and, from 1.36 on,
 // the sandbox change it.
 //
-// status/between-syncs
+// status/between-syncs, status/end-shown
 func (k *kubelet) generateStatus(p *proc, v snapshot) {
 	var s corev1.PodStatus
 	restarting := k.allRestart(v)

@@ -25,6 +25,7 @@ var obligations = map[Clause]Obligation{
 	UnreadyShown:        {"the readiness probe of a container failed failureThreshold times in a row", "the container is shown as unready", "15 s", true},
 	ImageReplaced:       {"the image of a container that runs was changed", "the container is stopped", "15 s and a grace period for each container of the Pod", true},
 	FinalPhase:          {"a status shows that nothing runs in the Pod and nothing will be started in it", "the Pod has phase Succeeded or Failed", "the grace period of the Pod and 34 s", true},
+	EndShown:            {"a container has ended by itself", "a status shows it as ended, or its next instance", "30 s", true},
 	DeletionStops:       {"the Pod was deleted, and the sync of that time has ended", "each of its containers has stopped", "the grace period and 34 s", true},
 	GraceEnds:           {"the stop of a container began", "the container has stopped", "the grace period and two seconds", true},
 	NextStarts:          {"everything before a container is done", "it is started", "15 s", true},

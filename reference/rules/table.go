@@ -24,6 +24,7 @@ const (
 	Forward         = "status/forward"
 	Phase           = "status/phase"
 	PhaseFinal      = "status/final-phase"
+	ShowsEnd        = "status/end-shown"
 	Conditions      = "status/conditions"
 	Sandbox         = "status/ready-to-start"
 	Ready           = "status/ready"
@@ -203,6 +204,12 @@ var table = []Rule{
 		Slug: Phase, Level: Must, Basis: Documented,
 		Says:   "The phase follows from the shown container states: Pending while one has not been started, Running while one runs. Succeeded and Failed are final.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
+	},
+	{
+		Slug: ShowsEnd, Level: Must, Basis: Documented,
+		Says:   "A container that has ended is shown as ended, or its next instance is.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-states",
+		Bounds: []Bound{patience},
 	},
 	{
 		Slug: PhaseFinal, Level: Must, Basis: Documented,

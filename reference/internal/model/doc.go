@@ -59,6 +59,7 @@
 //	  failed.go     a probe that has failed often enough
 //	  shown.go      what a status shows of the probes
 //	  final.go      the final phase of a Pod that is over
+//	  ends.go       what a status shows of a container that has ended
 //	  deleted.go    the end of all containers of a Pod that was deleted
 //	what must fit
 //	  status.go, phase.go, conditions.go

@@ -1,5 +1,5 @@
 // What is due: what the kubelet is obliged to do, and when each obligation is asked. The rules
-// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go, deleted.go.
+// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go, ends.go, deleted.go.
 
 package model
 
@@ -31,6 +31,7 @@ var duties = [...]duty{
 	{rules.HookBegins, (*Reading).hookOverdue},
 	{rules.ImageReplaced, (*Reading).imageOverdue},
 	{rules.FinalPhase, (*Reading).finalPhaseOverdue},
+	{rules.EndShown, (*Reading).endNotShown},
 	{rules.DeletionStops, (*Reading).deletionIgnored},
 }
 

@@ -10,7 +10,7 @@ var deviationTable = [deviations]deviation{
 		versions: ">=1.35 <1.38", without: GateRestartForgets,
 		breaks: []string{StartupGates, StartedAfterProbe, Ready},
 		when:   "A container with a startup probe had started, and was stopped and started again in one sync, so that no status showed its end.",
-		says:   "The new instance is shown as started, and its readiness and liveness probes may run, until its startup probe is due.",
+		says:   "The new instance is shown as started, and its readiness and liveness probes may run, until its startup probe is due; then that is taken back, and with the next sync that it is ready.",
 		source: "pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses), pkg/kubelet/prober/prober_manager.go (isContainerStarted)",
 	},
 	ShownBeforeWorkers: {

@@ -126,7 +126,7 @@ func (r *Reading) readyFits(s *State, i int, cs *corev1.ContainerStatus, n int) 
 	if cs.Ready {
 		return r.becameReadyTooSoon(s, i, cs, n)
 	}
-	return r.becameUnreadyTooSoon(i, cs, n)
+	return r.becameUnreadyTooSoon(s, i, cs, n)
 }
 
 // becameReadyTooSoon says why container i cannot be ready yet: its readiness probe has not
@@ -149,7 +149,7 @@ func (r *Reading) becameReadyTooSoon(s *State, i int, cs *corev1.ContainerStatus
 
 // becameUnreadyTooSoon says why container i must still be ready: it was shown as ready, and
 // its readiness probe has not failed failureThreshold times since.
-func (r *Reading) becameUnreadyTooSoon(i int, cs *corev1.ContainerStatus, n int) *Denial {
+func (r *Reading) becameUnreadyTooSoon(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
 	spec, x := &r.p.Containers[i], r.h[i].at(cs.RestartCount)
 	failed := x.failures[record.RowOf(trace.ReadinessProbe)]
 	if r.ev.Containers[i].NewestRun > cs.RestartCount || r.endedByOthers(n) || len(r.ev.Ends) > 0 {
@@ -159,7 +159,7 @@ func (r *Reading) becameUnreadyTooSoon(i int, cs *corev1.ContainerStatus, n int)
 	if !wasReady || failed >= spec.Readiness.Failures || spec.Readiness.Network || r.excused(rules.UnreadyNeedsFailures, i, n, 0) {
 		return nil
 	}
-	if x.readyLast.Known() && r.ob(n).Entry.At.Sub(r.writtenAt(x.readyLast)) < overtaken {
+	if x.readyLast.Known() && r.ob(n).Entry.At.Sub(r.writtenAt(x.readyLast)) < overtaken || r.readyTakenBack(s, i, cs.RestartCount, n) {
 		return nil
 	}
 	return because(deny(rules.SuccessThreshold, Cause{x.readinessLast, rules.SuccessThreshold}), "container %s is no longer shown as ready after %d failures of its readiness probe in a row, but failureThreshold is %d", cs.Name, failed, spec.Readiness.Failures)

@@ -4,6 +4,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,19 +31,35 @@ func (r *Reading) readyEarly(s *State, i int, run int32, n int) bool {
 // before it was started again, and so was one that had to wait for its back-off.
 func (r *Reading) startedInherited(i int, run int32, n int) bool {
 	return r.deviates(rules.StartedInherited, func() bool {
-		h, spec := &r.h[i], &r.p.Containers[i]
-		if !spec.Startup.Declared || run < 1 || h.over >= run-1 {
-			return false
-		}
-		old, x := h.at(run-1), h.at(run)
-		// Or it has taken that over itself.
-		inherited := !old.startupFirst.Known() && (old.livenessLast.Known() || old.readinessLast.Known())
-		had := old.started.Known() || inherited || !r.ev.Writes(i, trace.StartupProbe)
-		// One that is stopped may die before it can write that it got a signal.
-		killed := old.failing.Known() && (!old.mainEnd.Known() || spec.SharedProcesses || old.failedOften(spec)) || r.ev.Containers[i].ProbeFailed && r.mayFailUnlogged(i, n)
-		stopped := old.term.Known() || old.preStop.Known() || killed || r.changedBy(i, n)
-		return had && stopped && r.startupNotDue(i, x.startupFirst, n)
+		return r.hasInherited(i, run, n) && r.startupNotDue(i, r.h[i].at(run).startupFirst, n)
 	})
+}
+
+// hasInherited reports whether instance run of container i may have taken over by observation n
+// that the one before it had started.
+func (r *Reading) hasInherited(i int, run int32, n int) bool {
+	h, spec := &r.h[i], &r.p.Containers[i]
+	if !spec.Startup.Declared || run < 1 || h.over >= run-1 {
+		return false
+	}
+	old := h.at(run - 1)
+	// Or it has taken that over itself.
+	inherited := !old.startupFirst.Known() && (old.livenessLast.Known() || old.readinessLast.Known())
+	had := old.started.Known() || inherited || !r.ev.Writes(i, trace.StartupProbe)
+	// One that is stopped may die before it can write that it got a signal.
+	killed := old.failing.Known() && (!old.mainEnd.Known() || spec.SharedProcesses || old.failedOften(spec)) || r.ev.Containers[i].ProbeFailed && r.mayFailUnlogged(i, n)
+	return had && (old.term.Known() || old.preStop.Known() || killed || r.changedBy(i, n))
+}
+
+// readyTakenBack reports whether a deviation explains that instance run of container i is not
+// shown as ready any more by observation n, though its readiness probe has not failed: it was
+// shown so too early. What the startup probe has found follows with the next sync.
+func (r *Reading) readyTakenBack(s *State, i int, run int32, n int) bool {
+	return r.deviates(rules.StartedInherited, func() bool {
+		x := r.h[i].at(run)
+		soon := !x.started.Known() || r.ob(n).Entry.At.Sub(r.writtenAt(x.started)) < r.patient(patience)
+		return soon && r.hasInherited(i, run, n)
+	}) || r.sidecarUnprobed(s, i, run, n)
 }
 
 // failedOften reports whether the liveness or the startup probe of an instance has failed so often
@@ -75,7 +92,7 @@ func (r *Reading) startupNotDue(i int, first record.Place, n int) bool {
 // ready otherwise.
 func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool {
 	return r.deviates(rules.ShownBeforeWorkers, func() bool {
-		h, x, restart := &r.h[i], r.h[i].at(run), record.Place(0)
+		x, restart := r.h[i].at(run), record.Place(0)
 		for _, a := range r.ev.Restarts {
 			if !a.After(n) {
 				restart = a
@@ -84,31 +101,46 @@ func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool
 		if started && r.ev.RestartAnyTime && x.first.Known() {
 			return r.kubeletRestartedSince(x.first, n)
 		}
-		if !restart.Known() || !r.ranBefore(h, run, restart) {
+		if !restart.Known() || !r.ranBefore(i, run, restart) {
 			return false
 		}
 		if started {
 			first := x.startupLast
-			if first < restart {
+			if !r.byNewKubelet(first, restart) {
 				first = 0
 			}
 			return r.startupNotDue(i, first, n)
 		}
-		if x.readinessLast >= restart && r.ob(n).Entry.At.Sub(r.writtenAt(x.readinessLast)) >= overtaken {
+		if r.byNewKubelet(x.readinessLast, restart) && r.ob(n).Entry.At.Sub(r.writtenAt(x.readinessLast)) >= overtaken {
 			return false
 		}
 		return !r.k.Remembers() || r.youngAtRestart(x, n)
 	})
 }
 
-// ranBefore reports whether an instance of the container with history h ran before an act.
-func (r *Reading) ranBefore(h *history, run int32, act record.Place) bool {
+// byNewKubelet reports whether the line of a probe is surely of one that the kubelet ran which a
+// restart has brought: the one before may have left one in flight.
+func (r *Reading) byNewKubelet(line, restart record.Place) bool {
+	return line.Known() && line >= restart && !r.writtenAt(line).Before(r.obAt(restart).Entry.At.Add(stopping))
+}
+
+// ranBefore reports whether instance run of container i ran before an act.
+func (r *Reading) ranBefore(i int, run int32, act record.Place) bool {
+	h := &r.h[i]
 	x, at := h.at(run), r.obAt(act).Entry.At
 	switch {
 	case h.shownRun == run && h.shownObs < act, x.first.Known() && x.first < act:
 		return true
 	case x.first.Known() && r.writtenAt(x.first).Before(at): // it arrived late
 		return true
+	}
+	// Its first line may have come late, and this be the first update that shows it.
+	if pod := r.ob(r.n).Entry.Pod; pod != nil {
+		for _, cs := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+			if is := cs.State.Running; is != nil && cs.Name == r.p.Containers[i].Name && cs.RestartCount == run && !is.StartedAt.IsZero() && is.StartedAt.Time.Before(at) {
+				return true
+			}
+		}
 	}
 	return h.startedRun == run && h.startedAt.Before(at)
 }

@@ -67,7 +67,7 @@ func TestDeviations(t *testing.T) {
 				}}
 				if choose(2) == 1 {
 					p.Policy, p.May.RestartKubelet = corev1.RestartPolicyNever, false
-					p.Init = []kubelet.Container{{Name: "s", Sidecar: true, Readiness: &kubelet.Probe{Period: 1 + choose(3)}}, {Name: "i", Crashes: true}}
+					p.Init = []kubelet.Container{{Name: "s", Sidecar: true, Readiness: &kubelet.Probe{Period: 1 + choose(3)}}, {Name: "i", Exits: true}}
 				}
 				return p
 			},

@@ -21,7 +21,7 @@ import (
 // The files of testdata/rules are written in a short form, so that a person
 // sees at a glance what a trace says. A pod section has a line for each
 // container, "container1 postStart readiness", and may have "restartPolicy
-// Never", "hostNetwork", "hostPID", "writes container1, container2/post start hook" (who leaves a
+// Never", "static", "hostNetwork", "hostPID", "writes container1, container2/post start hook" (who leaves a
 // line whenever it runs), "oneProcessNamespace", "gate Gate" (a readiness gate), "grace 30" and "deadline 60". "init setup" and "sidecar proxy startup" stand for the
 // entries of initContainers, "debug shell" for an ephemeral container; a word
 // "postStart=3" or "preStop=3" is a hook that sleeps for 3 s, "preStop=kills" one that signals its process,
@@ -60,6 +60,8 @@ func parsePodScript(t *testing.T, s string) *corev1.Pod {
 			pod.Spec.RestartPolicy = corev1.RestartPolicy(f[1])
 		case f[0] == "writes":
 			pod.Annotations[reference.WritesAnnotation] = strings.Join(f[1:], " ")
+		case f[0] == "static":
+			pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
 		case f[0] == "hostNetwork":
 			pod.Spec.HostNetwork = true
 		case f[0] == "hostPID":

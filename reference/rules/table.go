@@ -244,7 +244,7 @@ var table = []Rule{
 	},
 	{
 		Slug: KeptOver, Level: Must, Basis: Implementation,
-		Says:     "When the kubelet restarts, a container that has run for more than 10 s stays started. In a Pod that is ready it also stays ready, until a readiness probe fails; one with a readiness probe that is not ready stays so until that succeeds.",
+		Says:     "When the kubelet restarts, a container that has run for more than 10 s stays started. In a Pod that is ready, and not static, it also stays ready, until a readiness probe fails; one with a readiness probe that is not ready stays so until that succeeds.",
 		Source:   "pkg/kubelet/prober/prober_manager.go (isContainerStarted, setReadyStateOnKubeletRestart)",
 		Versions: ">=1.35", Without: GateRestartForgets,
 		Bounds: []Bound{outlives, prompt},

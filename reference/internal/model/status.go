@@ -178,7 +178,8 @@ const outlives = 10*time.Second + 2*time.Second
 
 // lostOverRestart says what a restarted kubelet has forgotten of a container that it should
 // have taken over. One that was shown as started stays so. One that was shown as ready, in
-// a Pod that was ready, stays so until a readiness probe fails.
+// a Pod that was ready, stays so until a readiness probe fails; of a static Pod the new kubelet
+// does not know that it was.
 func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Denial {
 	h, spec, run := &r.h[i], &r.p.Containers[i], cs.RestartCount
 	if cs.State.Running == nil || spec.Role == podspec.InitContainer || len(r.ev.Restarts) == 0 {
@@ -201,7 +202,7 @@ func (r *Reading) lostOverRestart(i int, cs *corev1.ContainerStatus, n int) *Den
 	if h.wasStarted == run+1 && !isStarted(cs) {
 		return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.started, rules.KeptOver}), "container %s was shown as started, and is not any more after a restart of the kubelet", cs.Name)
 	}
-	if h.wasReady != run+1 || cs.Ready || !r.ready || r.anyReadinessMayHaveFailed(n) {
+	if r.p.Static || h.wasReady != run+1 || cs.Ready || !r.ready || r.anyReadinessMayHaveFailed(n) {
 		return nil
 	}
 	return because(deny(rules.KeptOver, Cause{restart, rules.KeptOver}, Cause{r.shownAt, rules.KeptOver}, Cause{x.ready, rules.KeptOver}), "container %s was shown as ready, and is not any more after a restart of the kubelet, but no readiness probe has failed", cs.Name)

@@ -31,6 +31,8 @@ type Pod struct {
 	// gates are the feature gates that the Pod needs, each with the field that
 	// needs it.
 	Gates map[string]string
+	// Static: it is the mirror of a static Pod, of which a kubelet that is restarted knows no status.
+	Static bool
 	// hostNetwork: the Pod has the address of its node.
 	hostNetwork bool
 	// sharedProcesses: its containers share a process namespace, or have that of the node.
@@ -187,6 +189,7 @@ func New(pod *corev1.Pod) (Pod, []string) {
 		p.Policy = corev1.RestartPolicyAlways
 	}
 	shared := pod.Spec.ShareProcessNamespace
+	p.Static = pod.Annotations[corev1.MirrorPodAnnotationKey] != ""
 	p.sharedProcesses = pod.Spec.HostPID || shared != nil && *shared
 	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
 		p.Grace = *g

@@ -18,11 +18,15 @@ const (
 	Restarts
 	// Kills: a container that does not stop is not killed.
 	Kills
+	// LivenessProbes: no liveness probe is run.
+	LivenessProbes
+	// ProbeKills: a container is not stopped when its liveness or startup probe has failed.
+	ProbeKills
 	duties
 )
 
 // dutyNames has for each its name in a few words.
-var dutyNames = [duties]string{"nothing", "postStart hooks", "preStop hooks", "first starts", "restarts", "kills"}
+var dutyNames = [duties]string{"nothing", "postStart hooks", "preStop hooks", "first starts", "restarts", "kills", "liveness probes", "kills for probes"}
 
 // String names the duty.
 func (d Duty) String() string { return dutyNames[d] }

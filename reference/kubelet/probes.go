@@ -147,6 +147,9 @@ func (w *probeWorker) check(p *proc) bool {
 	if started := st.Started != nil && *st.Started; started == (w.kind == trace.StartupProbe) {
 		return true
 	}
+	if w.kind == trace.LivenessProbe && k.omits(LivenessProbes) {
+		return true
+	}
 	w.countOutcome(w.probe(p))
 	return true
 }
@@ -169,7 +172,9 @@ func (w *probeWorker) countOutcome(outcome result) {
 	if outcome == failure && w.kind != trace.ReadinessProbe {
 		k.note("the %s of %s has failed: a sync is asked for", w.kind, k.specs[w.c].Name)
 	}
-	w.store(outcome)
+	if outcome != failure || w.kind == trace.ReadinessProbe || !k.omits(ProbeKills) {
+		w.store(outcome)
+	}
 	// After its verdict a probe waits for the next instance.
 	//
 	// probes/startup-stops, probes/held-after-failure

@@ -12,12 +12,26 @@ import (
 	"github.com/podorder/podorder/reference/kubelet/search"
 )
 
-// omissions has for each duty a Pod in which it comes up, and the rules by which a kubelet that leaves
-// it out is blamed.
-var omissions = map[kubelet.Duty]struct {
+// omission is a Pod in which a duty comes up, and the rules.
+type omission struct {
 	pod   kubelet.Pod
 	rules []string
-}{
+}
+
+// probed is a container of which the liveness probe may fail; its readiness probe shows it alive.
+var probed = kubelet.Container{Name: "a", Readiness: &kubelet.Probe{}, Liveness: &kubelet.Probe{Failures: 1}, LivenessFails: true}
+
+// omissions has for each duty a Pod in which it comes up, and the rules by which a kubelet that leaves
+// it out is blamed.
+var omissions = map[kubelet.Duty]omission{
+	kubelet.LivenessProbes: {
+		kubelet.Pod{Containers: []kubelet.Container{probed}},
+		[]string{"probes/run-periodically", "probes/after-restart"},
+	},
+	kubelet.ProbeKills: {
+		kubelet.Pod{Containers: []kubelet.Container{probed}},
+		[]string{"probes/failure-stops"},
+	},
 	kubelet.PostStartHooks: {
 		kubelet.Pod{Containers: []kubelet.Container{{Name: "a", PostStart: kubelet.Exec}, {Name: "b"}}},
 		// A hook that sleeps in the kubelet leaves no line: what is too early is refused.

@@ -15,7 +15,7 @@ import (
 // its containers is shown until all have stopped.
 func (r *Reading) endNotShown(s *State, i, n int) *Denial {
 	c, x, h := &s.c[i], r.seenOf(s, i), &r.h[i]
-	if r.logOnly || !x.mainEnd.Known() || c.progress.isUnstarted() || c.kill != notKilled || s.terminating.known() || !r.shownAt.Known() || r.objectGone() {
+	if r.logOnly || !x.mainEnd.Known() || c.progress.isUnstarted() || c.kill != notKilled || s.terminating.known() || r.shownAt < x.mainEnd || r.objectGone() {
 		return nil
 	}
 	if h.shown.Run > c.run || h.shown.Run == c.run && h.shown.State == record.Ended {

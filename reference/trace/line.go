@@ -67,8 +67,30 @@ type Mark struct {
 	// N is the number of a tick ("tick 3") or the exit code of an end
 	// ("end 0"); -1 where the line gives none.
 	N int
-	// Signal is the name of a signal without its SIG prefix ("TERM").
+	// Signal is the name of a signal without its SIG prefix ("TERM"), and From who sent it.
 	Signal string
+	From   Sender
+}
+
+// Sender is who sent a signal. The zero value means that the line does not say.
+type Sender uint8
+
+// The senders.
+const (
+	_       Sender = iota
+	Inside         // a process of the Pod
+	Outside        // somebody outside of the PID namespace, as the container runtime is
+)
+
+// String returns the word of the grammar; it is empty where the line does not say.
+func (s Sender) String() string {
+	switch s {
+	case Inside:
+		return "inside"
+	case Outside:
+		return "outside"
+	}
+	return ""
 }
 
 // NoRun is the Run of a line that does not say which instance wrote it.
@@ -105,6 +127,9 @@ func (l Line) String() string {
 	case l.Mark.Kind == Tick && l.Mark.N < 0: // an unmarked line says as much
 	case l.Mark.Kind == Signal:
 		b.WriteString(": signal " + l.Mark.Signal)
+		if l.Mark.From != 0 {
+			b.WriteString(" from " + l.Mark.From.String())
+		}
 	default:
 		b.WriteString(": " + l.Mark.Kind.String())
 		if l.Mark.N >= 0 {
@@ -287,12 +312,17 @@ func parseMark(s string) (Mark, error) {
 			return Mark{Kind: kind, N: n}, nil
 		}
 	case "signal":
-		if has && isSignal(arg) {
-			return Mark{Kind: Signal, N: -1, Signal: arg}, nil
+		name, who, told := strings.Cut(arg, " from ")
+		from, known := senders[who]
+		if has && isSignal(name) && told == known {
+			return Mark{Kind: Signal, N: -1, Signal: name, From: from}, nil
 		}
 	}
-	return Mark{}, fmt.Errorf("%q is not a mark; a mark is begin, tick [n], signal NAME or end [exit code]", clip(s))
+	return Mark{}, fmt.Errorf("%q is not a mark; a mark is begin, tick [n], signal NAME [from inside|outside] or end [exit code]", clip(s))
 }
+
+// senders are the words for who sent a signal.
+var senders = map[string]Sender{Inside.String(): Inside, Outside.String(): Outside}
 
 func parseNumber(s string) (int, error) {
 	if s == "" || len(s) > 1 && s[0] == '0' {

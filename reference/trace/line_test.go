@@ -14,16 +14,18 @@ func TestParseLine(t *testing.T) {
 	date := time.Date(2023, 12, 21, 10, 40, 51, 0, time.UTC)
 	nano := date.Add(123456789)
 	for in, want := range map[string]trace.Line{
-		"Thu Dec 21 10:40:51 UTC 2023: container1 / main":                    {Time: date, Whole: true, Container: "container1", Run: trace.NoRun, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Tick, N: -1}},
-		"Thu Dec 21 10:40:51 UTC 2023: container1 / post start hook":         {Time: date, Whole: true, Container: "container1", Run: trace.NoRun, Actor: trace.PostStart, Mark: trace.Mark{Kind: trace.Tick, N: -1}},
-		"2023-12-21T10:40:51.123456789Z: a#0 / main: begin":                  {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Begin, N: -1}},
-		"2023-12-21T10:40:51.123456789Z: a#12 / pre stop hook: tick 3":       {Time: nano, Container: "a", Run: 12, Actor: trace.PreStop, Mark: trace.Mark{Kind: trace.Tick, N: 3}},
-		"2023-12-21T10:40:51Z: a / readiness probe: end 1":                   {Time: date, Whole: true, Container: "a", Run: trace.NoRun, Actor: trace.ReadinessProbe, Mark: trace.Mark{Kind: trace.End, N: 1}},
-		"2023-12-21T10:40:51.123456789Z: a#0 / main: signal TERM":            {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Signal, N: -1, Signal: "TERM"}},
-		"2023-12-21T10:40:51.123456789Z: a#0 / main: end":                    {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.End, N: -1}},
-		"Fri Dec  1 10:40:51 UTC 2023: a / liveness probe":                   {Time: time.Date(2023, 12, 1, 10, 40, 51, 0, time.UTC), Whole: true, Container: "a", Run: trace.NoRun, Actor: trace.LivenessProbe, Mark: trace.Mark{Kind: trace.Tick, N: -1}},
-		"2023-12-21T19:40:51+09:00: a / startup probe: end 0":                {Time: date, Whole: true, Container: "a", Run: trace.NoRun, Actor: trace.StartupProbe, Mark: trace.Mark{Kind: trace.End, N: 0}},
-		"2023-12-21T10:40:51.1Z: pod-with-a-long-name-9 / main: tick 100000": {Time: date.Add(100 * time.Millisecond), Container: "pod-with-a-long-name-9", Run: trace.NoRun, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Tick, N: 100000}},
+		"Thu Dec 21 10:40:51 UTC 2023: container1 / main":                      {Time: date, Whole: true, Container: "container1", Run: trace.NoRun, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Tick, N: -1}},
+		"Thu Dec 21 10:40:51 UTC 2023: container1 / post start hook":           {Time: date, Whole: true, Container: "container1", Run: trace.NoRun, Actor: trace.PostStart, Mark: trace.Mark{Kind: trace.Tick, N: -1}},
+		"2023-12-21T10:40:51.123456789Z: a#0 / main: begin":                    {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Begin, N: -1}},
+		"2023-12-21T10:40:51.123456789Z: a#12 / pre stop hook: tick 3":         {Time: nano, Container: "a", Run: 12, Actor: trace.PreStop, Mark: trace.Mark{Kind: trace.Tick, N: 3}},
+		"2023-12-21T10:40:51Z: a / readiness probe: end 1":                     {Time: date, Whole: true, Container: "a", Run: trace.NoRun, Actor: trace.ReadinessProbe, Mark: trace.Mark{Kind: trace.End, N: 1}},
+		"2023-12-21T10:40:51.123456789Z: a#0 / main: signal TERM":              {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Signal, N: -1, Signal: "TERM"}},
+		"2023-12-21T10:40:51.123456789Z: a#0 / main: signal TERM from inside":  {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Signal, N: -1, Signal: "TERM", From: trace.Inside}},
+		"2023-12-21T10:40:51.123456789Z: a#0 / main: signal TERM from outside": {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Signal, N: -1, Signal: "TERM", From: trace.Outside}},
+		"2023-12-21T10:40:51.123456789Z: a#0 / main: end":                      {Time: nano, Container: "a", Run: 0, Actor: trace.Main, Mark: trace.Mark{Kind: trace.End, N: -1}},
+		"Fri Dec  1 10:40:51 UTC 2023: a / liveness probe":                     {Time: time.Date(2023, 12, 1, 10, 40, 51, 0, time.UTC), Whole: true, Container: "a", Run: trace.NoRun, Actor: trace.LivenessProbe, Mark: trace.Mark{Kind: trace.Tick, N: -1}},
+		"2023-12-21T19:40:51+09:00: a / startup probe: end 0":                  {Time: date, Whole: true, Container: "a", Run: trace.NoRun, Actor: trace.StartupProbe, Mark: trace.Mark{Kind: trace.End, N: 0}},
+		"2023-12-21T10:40:51.1Z: pod-with-a-long-name-9 / main: tick 100000":   {Time: date.Add(100 * time.Millisecond), Container: "pod-with-a-long-name-9", Run: trace.NoRun, Actor: trace.Main, Mark: trace.Mark{Kind: trace.Tick, N: 100000}},
 	} {
 		t.Run(in, func(t *testing.T) {
 			got, err := trace.ParseLine(in)
@@ -66,6 +68,9 @@ func TestParseLineRefuses(t *testing.T) {
 		stamp + "a / main: tick x":                  "not a mark",
 		stamp + "a / main: end 256":                 "not a mark",
 		stamp + "a / main: signal":                  "not a mark",
+		stamp + "a / main: signal TERM from":        "not a mark",
+		stamp + "a / main: signal TERM from above":  "not a mark",
+		stamp + "a / main: signal from inside":      "not a mark",
 		stamp + "a / main: signal term":             "not a mark",
 		stamp + "a / main: start":                   "not a mark",
 		stamp + "a / startup probe: signal TERM":    "a probe writes no",
@@ -96,6 +101,10 @@ func TestPattern(t *testing.T) {
 		{"a / main: end 0", "a / main: end 1", false},
 		{"a / main: signal TERM", "a / main: signal INT", false},
 		{"a / main: signal TERM", "a / main: signal TERM", true},
+		{"a / main: signal TERM", "a / main: signal TERM from outside", true},
+		{"a / main: signal TERM from outside", "a / main: signal TERM from outside", true},
+		{"a / main: signal TERM from inside", "a / main: signal TERM from outside", false},
+		{"a / main: signal TERM from inside", "a / main: signal TERM", false},
 		{"a / post start hook", "a / pre stop hook", false},
 	} {
 		p, err := trace.ParsePattern(c.pattern)

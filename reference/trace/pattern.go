@@ -33,7 +33,7 @@ func (p Pattern) Match(l Line) bool {
 	if !p.marked {
 		return true
 	}
-	return w.Mark.Kind == l.Mark.Kind && w.Mark.Signal == l.Mark.Signal && (w.Mark.N < 0 || w.Mark.N == l.Mark.N)
+	return w.Mark.Kind == l.Mark.Kind && w.Mark.Signal == l.Mark.Signal && (w.Mark.From == 0 || w.Mark.From == l.Mark.From) && (w.Mark.N < 0 || w.Mark.N == l.Mark.N)
 }
 
 // String returns the pattern as a case writes it.

@@ -204,7 +204,7 @@ func (x *seen) recordMain(spec *podspec.Container, l *trace.Line, at record.Plac
 		setFirst(&x.mainBegin, at)
 	case kind == trace.End:
 		x.mainEnd, x.mainCode = at, int32(max(l.Mark.N, 0))
-	case kind == trace.Signal && l.Mark.Signal == spec.Stop && !sentInside(spec, x):
+	case kind == trace.Signal && l.Mark.Signal == spec.Stop && !sentInside(spec, x, l):
 		setFirst(&x.term, at)
 	}
 }

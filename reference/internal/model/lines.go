@@ -129,7 +129,7 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 	switch stop := spec.Stop; {
 	case l.Mark.Kind == trace.Begin && x.mainBegin != 0 && !r.excused(rules.OneBegin, i, n, 0):
 		return nil, deny(rules.Instances, Cause{x.mainBegin, rules.Instances})
-	case l.Mark.Kind != trace.Signal, sentInside(spec, x):
+	case l.Mark.Kind != trace.Signal, sentInside(spec, x, l):
 		return nil, nil
 	case l.Mark.Signal == stop:
 	case l.Mark.Signal == "TERM":
@@ -150,9 +150,12 @@ func (r *Reading) onMain(s State, i, n int) ([]State, *Denial) {
 }
 
 // sentInside reports whether a signal to the main process of an instance may come from another
-// process and not from the kubelet: from the preStop hook of its own container while that
-// runs, or, where containers share a process namespace, from any of them. Nothing follows from
-// such a signal.
-func sentInside(spec *podspec.Container, x *seen) bool {
+// process of the Pod and not from the kubelet. Its line may say so. Where it does not, it may come
+// from the preStop hook of its own container while that runs, or, where containers share a
+// process namespace, from any of them. Nothing follows from such a signal.
+func sentInside(spec *podspec.Container, x *seen, l *trace.Line) bool {
+	if l.Mark.From != 0 {
+		return l.Mark.From == trace.Inside
+	}
 	return spec.SharedProcesses || spec.PreStopSignals && x.preStop != 0 && x.preStopEnd == 0
 }

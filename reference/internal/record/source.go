@@ -72,7 +72,8 @@ const (
 	actorBits = 0x0f
 	markShift = 4
 	termMark  = 5 // TERM, where another signal stops the container
-	otherMark = 6 // any other signal
+	otherMark = 6 // any other signal, or one from inside the Pod
+	stopMark  = 7 // the stop signal, from outside of the Pod
 )
 
 // shorten packs a line of container c, whose stop signal is stop. It reports false where a
@@ -84,7 +85,12 @@ func shorten(l *trace.Line, c int, stop string) (short, bool) {
 	}
 	kind := uint8(l.Mark.Kind)
 	switch {
-	case l.Mark.Kind != trace.Signal || l.Mark.Signal == stop:
+	case l.Mark.Kind != trace.Signal:
+	case l.Mark.From == trace.Inside:
+		kind = otherMark
+	case l.Mark.Signal == stop && l.Mark.From == trace.Outside:
+		kind = stopMark
+	case l.Mark.Signal == stop:
 	case l.Mark.Signal == "TERM":
 		kind = termMark
 	default:
@@ -104,6 +110,8 @@ func (s *short) line(p *podspec.Pod) trace.Line {
 		l.Mark.Kind, l.Mark.Signal = trace.Signal, "TERM"
 	case otherMark:
 		l.Mark.Kind, l.Mark.Signal = trace.Signal, "?"
+	case stopMark:
+		l.Mark.Kind, l.Mark.Signal, l.Mark.From = trace.Signal, p.Containers[s.c].Stop, trace.Outside
 	default:
 		if l.Mark.Kind = trace.MarkKind(kind); l.Mark.Kind == trace.Signal {
 			l.Mark.Signal = p.Containers[s.c].Stop

@@ -238,7 +238,7 @@ func (v Verdict) Witnessed(t *trace.Trace, want []trace.Pattern) Verdict {
 	}
 	if len(missing) > 0 {
 		v.Outcome = Inconclusive
-		v.Reason = "the log has no line " + strings.Join(missing, ", ") + ", so what the case is about was not seen"
+		v.Reason = "the log has no line " + strings.Join(missing, ", ") + ", so what the case is about was not seen" + dueBy(want, seen)
 	}
 	return v
 }

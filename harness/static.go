@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/podorder/podorder/fixtures"
-	"github.com/podorder/podorder/reference/manifest"
 	"github.com/podorder/podorder/reference/trace"
 )
 
@@ -42,13 +42,14 @@ func (r *runner) putStatic(ctx context.Context, text []byte) error {
 	if !ok {
 		return fmt.Errorf("no node %s", r.nodes[0].name)
 	}
-	pod, err := manifest.Pod(text)
-	if err != nil {
-		return err
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict(text, &pod); err != nil {
+		return fmt.Errorf("reading the manifest: %w", err)
 	}
 	pod.Namespace, pod.APIVersion, pod.Kind = r.Namespace, "v1", "Pod"
 	delete(pod.Spec.NodeSelector, "kubernetes.io/hostname") // it is where it is
-	if text, err = yaml.Marshal(pod); err != nil {
+	text, err := yaml.Marshal(pod)
+	if err != nil {
 		return err
 	}
 	_, err = n.Command(ctx, "sh", "-c", fmt.Sprintf("printf %%s \"$0\" | base64 -d >%[1]s/.podorder && mv %[1]s/.podorder %[2]s", staticPods, r.staticFile()),

@@ -72,7 +72,7 @@ func TestOmissionsAreBlamed(t *testing.T) {
 	}
 }
 
-// So is it in Pods of any kind, hardly ever for a rule that has little to do with what it left out:
+// So is it in Pods of any kind, and seldom for a rule that has little to do with what it left out:
 // where one explanation of a stop breaks the rule of the omission, another may break one later.
 func TestOmissionsInAnyPodAreBlamed(t *testing.T) {
 	for duty, o := range omissions {
@@ -87,7 +87,7 @@ func TestOmissionsInAnyPodAreBlamed(t *testing.T) {
 				blamed, others = blamed+count(by), others+count(refused && !by)
 			}
 			t.Logf("%d of 300 runs are blamed for it, %d for something else", blamed, others)
-			assert.Assert(t, blamed > 4*others, "%d runs are blamed for %v, %d for something else", blamed, o.rules, others)
+			assert.Assert(t, blamed > others, "%d runs are blamed for %v, %d for something else", blamed, o.rules, others)
 		})
 	}
 }

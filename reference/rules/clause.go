@@ -65,6 +65,7 @@ const (
 	HookBegins
 	PreStopRan
 	ImageReplaced
+	AllStopped
 	clauses
 )
 
@@ -127,6 +128,7 @@ var clauseTable = [clauses]struct {
 	HookRan:                 {"hook-ran", HookRuns, "a postStart hook that must have returned has written to the log", slices.Concat(ever(LogGap), before(KubeletRestart))},
 	HookBegins:              {"hook-begins", HookRuns, "a postStart hook that logs its begin does so soon after its container has begun", slices.Concat(ever(LogGap, StoodStill), before(KubeletRestart))},
 	PreStopRan:              {"prestop-ran", PreStopRuns, "a preStop hook that writes to the log has done so before TERM comes", slices.Concat(ever(LogGap, FailedPreStop), before(KubeletRestart))},
+	AllStopped:              {"all-stopped", RestartAll, "what runs when a container asks to restart all is stopped", ever(LogGap, KubeletRestart, StoodStill)},
 	ImageReplaced:           {"image-replaced", ImageChanged, "a container whose image was changed is stopped", ever(LogGap, KubeletRestart, BegunAnew, StoodStill)},
 	BackoffHolds:            {"backoff-holds", Backoff, "a restart waits for the back-off of all that came before it", slices.Concat(ever(Redefined, BegunAnew, StoodStill), before(KubeletRestart))},
 }

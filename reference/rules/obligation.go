@@ -23,6 +23,7 @@ var obligations = map[Clause]Obligation{
 	StartedShown:        {"the startup probe of a container succeeded", "the container is shown as started", "three periods of the probe and 15 s", true},
 	ReadyShown:          {"a container has started and its readiness probe, if any, succeeded successThreshold times in a row", "the container is shown as ready", "15 s", true},
 	UnreadyShown:        {"the readiness probe of a container failed failureThreshold times in a row", "the container is shown as unready", "15 s", true},
+	AllStopped:          {"a container has asked to restart all", "the others are stopped", "15 s, a grace period, and two seconds for each container of the Pod", true},
 	ImageReplaced:       {"the image of a container that runs was changed", "the container is stopped", "15 s and a grace period for each container of the Pod", true},
 	FinalPhase:          {"a status shows that nothing runs in the Pod and nothing will be started in it", "the Pod has phase Succeeded or Failed", "the grace period of the Pod and 34 s", true},
 	EndShown:            {"a container has ended by itself", "a status shows it as ended, or its next instance", "30 s", true},

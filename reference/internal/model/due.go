@@ -30,6 +30,7 @@ var duties = [...]duty{
 	{rules.HookRan, (*Reading).hookSkipped},
 	{rules.HookBegins, (*Reading).hookOverdue},
 	{rules.ImageReplaced, (*Reading).imageOverdue},
+	{rules.AllStopped, (*Reading).allOverdue},
 	{rules.FinalPhase, (*Reading).finalPhaseOverdue},
 	{rules.EndShown, (*Reading).endNotShown},
 	{rules.DeletionStops, (*Reading).deletionIgnored},

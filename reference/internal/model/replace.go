@@ -1,6 +1,6 @@
-// The duty to replace a container whose image was changed (computePodActions,
-// computeInitContainerActions).
-// Rules: restart/image-changed.
+// The duties to replace a container whose image was changed, and all containers when one asks for it
+// (computePodActions, computeInitContainerActions).
+// Rules: restart/image-changed, restart/all-containers.
 
 package model
 
@@ -64,4 +64,35 @@ func (r *Reading) imageChanged(i, n int) record.Place {
 		return all[k-1]
 	}
 	return 0
+}
+
+// allOverdue says why container i, which ran when another one asked to restart all, should have been
+// stopped by observation n. That stops them one after the other, with two seconds for each.
+func (r *Reading) allOverdue(s *State, i, n int) *Denial {
+	x := r.seenOf(s, i)
+	if !r.k.Enabled(rules.GateRestartAll) || r.p.Gates[rules.GateRestartAll] == "" || r.p.Containers[i].Role == podspec.InitContainer {
+		return nil
+	}
+	if x.first == 0 || x.mainEnd != 0 || r.stopBegun(x) != 0 || s.terminating.known() || r.endRequested(n) || !r.lives(s, i, n) {
+		return nil
+	}
+	var asked record.Place
+	allowed := r.patient(patience) + time.Duration(r.p.Grace)*time.Second
+	for j := range r.p.Inits + r.p.Regulars {
+		other, y := &r.p.Containers[j], r.seenOf(s, j)
+		if s.c[j].progress.isUnstarted() || other.PostStart && y.first != 0 && y.hookEnd == 0 && y.mainEnd == 0 {
+			return nil // a sync may be busy with its start
+		}
+		if y.mainEnd != 0 && y.mainEnd > x.first && r.stopBegun(y) == 0 && other.RestartsAllFor(y.mainCode) && (asked == 0 || y.mainEnd < asked) {
+			asked = y.mainEnd
+		}
+		allowed += other.SleepStart + minimumGrace
+	}
+	if asked == 0 || r.excused(rules.AllStopped, i, n, asked) {
+		return nil
+	}
+	if wait := r.passed(asked, n); wait > allowed {
+		return late(rules.AllStopped, Cause{asked, rules.RestartAll}, "container %s runs on %s after another one had asked to restart all containers", r.p.Containers[i].Name, wait)
+	}
+	return nil
 }

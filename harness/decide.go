@@ -21,8 +21,9 @@ type DecidedError struct {
 func (e *DecidedError) Error() string { return "the case was ended, because it is decided: " + e.Why }
 
 const (
-	// lookEvery is how often a case that waits is asked whether it is decided.
-	lookEvery = 2 * time.Second
+	// lookEvery is how often a case that waits is asked whether it is decided. It is decided once so many looks in a row say the same: a line that
+	// explains what is shown of the Pod may be on its way.
+	lookEvery, looks = 2 * time.Second, 3
 	// leavePatience is how long the Pod of a case that is decided may take to go beyond its grace period. Patience, not a rule.
 	leavePatience = 5 * time.Second
 )
@@ -36,15 +37,20 @@ func (r *runner) await(ctx context.Context, wait func(context.Context) error) er
 	looked := make(chan struct{})
 	go func() {
 		defer close(looked)
-		for t := time.NewTicker(lookEvery); ; {
+		t := time.NewTicker(lookEvery)
+		defer t.Stop()
+		for last, same := "", 0; ; {
 			select {
 			case <-waiting.Done():
-				t.Stop()
 				return
 			case <-t.C:
-				if why := r.look(); why != "" {
-					cancel(&DecidedError{why})
-				}
+			}
+			why := r.look()
+			if why != last {
+				last, same = why, 0
+			}
+			if same++; why != "" && same == looks {
+				cancel(&DecidedError{why})
 			}
 		}
 	}()

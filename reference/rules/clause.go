@@ -29,6 +29,7 @@ const (
 	RunningPreStop
 	PreStopBeforeTERM
 	SleepingPreStop
+	KilledLate
 	GraceEnds
 	SidecarsTurn
 	ObjectAfterStop
@@ -94,6 +95,7 @@ var clauseTable = [clauses]struct {
 	RunningPreStop:          {"running-prestop", PreStopFirst, "no TERM comes while the preStop hook runs", ever(LogGap)},
 	PreStopBeforeTERM:       {"prestop-before-term", PreStopFirst, "no line of the preStop hook comes after TERM", since(KubeletRestart)},
 	SleepingPreStop:         {"sleeping-prestop", PreStopFirst, "a preStop hook that sleeps takes its full time", before(KubeletRestart)},
+	KilledLate:              {"killed-late", Grace, "a container is not killed before its grace period is over", ever(LogGap, KubeletRestart)},
 	GraceEnds:               {"grace-ends", Grace, "a container does not outlive its grace period", slices.Concat(ever(StoodStill), since(KubeletRestart))},
 	SidecarsTurn:            {"sidecars-turn", SidecarPrompt, "TERM follows when everything that the sidecar waits for has stopped", ever(LogGap, LogAlone, KubeletRestart, StoodStill)},
 	ObjectAfterStop:         {"object-after-stop", ObjectLast, "all containers have stopped when the object goes", ever(ForcedDeletion)},

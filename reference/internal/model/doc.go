@@ -47,6 +47,7 @@
 //	  stop.go       the reasons to stop a container
 //	  terminate.go  the termination of the whole Pod
 //	  grace.go      the grace period
+//	  killed.go     what a container is left before KILL
 //	  alone.go      what the stamps of a log alone leave open of them
 //	  deadline.go   the deadline of the Pod
 //	  sandbox.go    a new sandbox, and the restart of all containers

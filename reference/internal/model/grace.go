@@ -1,6 +1,5 @@
 // The grace period, killContainer of the kubelet: how long a container may live once its stop
-// has begun, and how long it is left at least. Rules: terminate/grace-period,
-// terminate/kill-after-term.
+// has begun. Rule: terminate/grace-period.
 
 package model
 
@@ -336,65 +335,4 @@ func (r *Reading) mayHavePodGrace(s *State, i, n int) bool {
 	last, seen := r.endedByItself(s, i, n, true)
 	first := r.obAt(r.ev.Ends[0]).Entry.At
 	return !seen || !last.IsZero() && last.Add(-time.Second-record.StampSlack).Before(first)
-}
-
-// killedTooSoon says why a container cannot have been killed so soon after its TERM: the
-// kubelet leaves it two seconds at least.
-func (r *Reading) killedTooSoon(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
-	end := cs.State.Terminated
-	if end == nil || end.ExitCode != 137 || end.Reason == "OOMKilled" || end.FinishedAt.IsZero() {
-		return nil
-	}
-	x := r.h[i].at(cs.RestartCount)
-	if x.mainEnd.Known() || s.c[i].run != cs.RestartCount {
-		return nil
-	}
-	before, since := r.surelyBeforeTERM(s, i, x, n)
-	// finishedAt has whole seconds: the end came less than one later.
-	if before.Known() && end.FinishedAt.Add(time.Second+record.StampSlack).Before(since.Add(minimumGrace)) {
-		return because(deny(rules.KillAfterTerm, Cause{before, rules.KillAfterTerm}, Cause{x.term, rules.KillAfterTerm}), "container %s was killed at %s, less than %s after its TERM", cs.Name, end.FinishedAt.UTC().Format("15:04:05"), minimumGrace)
-	}
-	return nil
-}
-
-// surelyBeforeTERM is what surely came before the TERM of instance x of container i, and a
-// time before which TERM was not sent; none where that is not known. The line of a TERM may
-// come long after the signal. The end of the preStop hook comes before it, and so does the
-// deletion of the Pod.
-func (r *Reading) surelyBeforeTERM(s *State, i int, x *seen, n int) (before record.Place, since time.Time) {
-	switch {
-	case x.preStopEnd.Known():
-		// A hook that outlasts the grace period is not waited for.
-		if x.preStopEnd < x.term && r.graceLeft(s, i, x.preStopEnd.Index()) {
-			return x.preStopEnd, r.writtenAt(x.preStopEnd)
-		}
-	case r.deletedOnly(s, i):
-		return r.deletionBeforeTERM(s, i, x, n)
-	}
-	return 0, time.Time{}
-}
-
-// deletionBeforeTERM is surelyBeforeTERM for a container that was stopped because its Pod was
-// deleted, and whose preStop hook has logged no end.
-func (r *Reading) deletionBeforeTERM(s *State, i int, x *seen, n int) (before record.Place, since time.Time) {
-	before = r.ev.Ends[0]
-	since = r.obAt(before).Entry.At.Add(r.ev.ClockAhead)
-	// A preStop hook that goes on was waited for until the grace period was over.
-	grace, outlasted := time.Duration(0), x.preStopBegin.Known() && r.ev.Marks(i, trace.PreStop) && len(r.ev.Ends) == 1
-	if outlasted {
-		grace = r.grace(before)
-	} else if before > x.term {
-		return 0, time.Time{}
-	}
-	if r.podIsOver(s, i) {
-		// Or the Pod had come to its end by itself before.
-		last, seen := r.endedByItself(s, i, n, true)
-		if !seen {
-			return 0, time.Time{}
-		}
-		if !last.IsZero() && last.Before(since) {
-			since, grace = last, min(grace, r.podGrace())
-		}
-	}
-	return before, since.Add(grace)
 }

@@ -140,7 +140,8 @@ func (r *Reading) mayStopForDefinition(i, n int) bool {
 // mayFailUnlogged reports whether a probe of container i may have failed by observation n more
 // often than the log tells.
 func (r *Reading) mayFailUnlogged(i, n int) bool {
-	return r.ev.Containers[i].SilentFailure || r.ev.MayDropEvents && !r.ob(n).At().Before(r.ev.EventsWholeUntil)
+	of := &r.ev.Containers[i]
+	return of.SilentFailure && !r.ob(n).At().Before(of.SilentFrom) || r.ev.MayDropEvents && !r.ob(n).At().Before(r.ev.EventsWholeUntil)
 }
 
 // eventsMayBeLate reports whether Events that were recorded before observation n may not have

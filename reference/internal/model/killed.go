@@ -51,6 +51,9 @@ func (r *Reading) mayBeStoppedForOther(s *State, i, n int) bool {
 	if s.c[i].kill != notKilled && s.c[i].kill != byTermination || spec.PostStart && (!x.hookEnd.Known() || x.hookCode != 0) {
 		return true
 	}
+	if begun := r.stopBegun(x); r.deadlineIsOver(n) || begun.Known() && begun < r.ev.Ends[0] {
+		return true // it was being stopped already
+	}
 	anew := func(c record.ContainerEvidence) bool { return c.AskedRestartAll }
 	return r.ev.EndTimeUnknown || ev.ProbeFailed || ev.HookFailed || x.failing.Known() || r.changedBy(i, n) ||
 		spec.PreStopSignals || slices.ContainsFunc(r.ev.Containers, anew) || r.podIsOver(s, i) || r.sandboxLostForGood()

@@ -138,8 +138,10 @@ type ContainerEvidence struct {
 	// Images are the acts that changed its image.
 	Images []Place
 	// SilentFailure: Events tell of more probe failures than lines do. A probe that runs
-	// out of time before its process writes anything leaves no line.
+	// out of time before its process writes anything leaves no line. The first of them came at
+	// SilentFrom at the earliest; zero where nothing tells.
 	SilentFailure bool
+	SilentFrom    time.Time
 }
 
 // DuePair is two containers that one update shows as ended, the first one for the

@@ -125,7 +125,9 @@ func (g *gatherer) Evidence() Evidence {
 		of.Changes = max(g.c[c].patched, g.c[c].redefined)
 		of.Resized, of.Resizes = g.c[c].resized()
 		of.AskedRestartAll = of.AskedRestartAll || g.removedAll && slices.ContainsFunc(spec.Rules, podspec.RestartsAll)
-		of.SilentFailure = of.SilentFailure || g.failedSilently(c)
+		if from, ok := g.failedSilently(c); ok {
+			of.SilentFailure, of.SilentFrom = true, from
+		}
 		if g.takesPodWithIt(c) {
 			ev.NewSandbox = true
 		}
@@ -157,13 +159,14 @@ func (g *gatherer) mayHaveFailedProbe(c int) bool {
 }
 
 // failedSilently reports whether Events tell of a probe failure of container c that has
-// no line.
-func (g *gatherer) failedSilently(c int) bool {
+// no line, and from when on.
+func (g *gatherer) failedSilently(c int) (from time.Time, ok bool) {
 	for _, a := range []trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe} {
 		timeout := time.Duration(g.p.Containers[c].Probe(a).Timeout) * time.Second
-		if row := RowOf(a); g.c[c].failedEvents[row].without(g.c[c].failedAt[row], timeout) {
-			return true
+		row := RowOf(a)
+		if t, silent := g.c[c].failedEvents[row].without(g.c[c].failedAt[row], timeout); silent && (!ok || t.Before(from)) {
+			from, ok = t, true
 		}
 	}
-	return false
+	return from, ok
 }

@@ -10,8 +10,8 @@
 // A case covers a relation if its Pod does what the Pod of the test does, and the judge refuses a
 // kubelet that breaks what the test asserts. refused.txt of the case has the trace of such a kubelet.
 //
-// Much of what a kubelet has to do leaves nothing to refuse if it is not done: that a container is
-// restarted, that a hook runs at all, that two run at the same time. There the cases only show it
+// What a kubelet has to do and does not is refused where a rule says by when it is due: that a hook runs, a
+// container is restarted, a failed probe stops it. Where none does, the cases only show it
 // ("seen"): without it they lack a witness and are inconclusive. That does not count as covered, and is
 // counted separately. A final phase that a test asserts is covered if any other phase is refused. Cases that
 // show what the test asserts, but would accept the opposite as well, cover nothing: the reason "free" names

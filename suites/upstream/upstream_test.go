@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/tools/txtar"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
@@ -30,6 +31,7 @@ func TestTable(t *testing.T) {
 		for _, x := range f.Tests {
 			for _, id := range x.Cases {
 				assert.Check(t, slices.Contains(ids, id), "%s, %s: there is no case %s", f.Path, x.Name, id)
+				assert.Check(t, x.Shown || refuses(t, id), "%s, %s: refused.txt of %s has no trace that a rule refuses, so it covers nothing", f.Path, x.Name, id)
 			}
 		}
 	}
@@ -55,6 +57,14 @@ func TestTable(t *testing.T) {
 	for _, want := range []string{fmt.Sprintf("%d of %d are covered", covered, all), fmt.Sprintf("%d more are only shown", shown), "at " + table.Kubernetes + ", with all 156"} {
 		assert.Check(t, strings.Contains(flat, want), "README.md does not say %q", want)
 	}
+}
+
+// refuses reports whether refused.txt of a case has a trace that a rule refuses; package titles judges it.
+func refuses(t *testing.T, id string) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "fixtures", filepath.FromSlash(id), "refused.txt"))
+	assert.NilError(t, err)
+	return slices.ContainsFunc(txtar.Parse(text).Files, func(f txtar.File) bool { return strings.Contains(f.Name, "/") })
 }
 
 // good is a small table; its tests have the pin that good says.

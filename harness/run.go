@@ -119,7 +119,8 @@ func run(ctx context.Context, cl *cluster.Cluster, c fixtures.Case, o Options) (
 	if (c.Kubelet != nil || c.Static) && !cl.Access() {
 		return nil, ErrNoNodeAccess
 	}
-	if needs(c.Steps, fixtures.Node) {
+	// Another configuration may make other static Pods of the control plane, which is then restarted.
+	if needs(c.Steps, fixtures.Node) || c.Kubelet != nil {
 		if nodes = slices.DeleteFunc(nodes, func(n nodeNow) bool { return n.controlPlane }); len(nodes) == 0 {
 			return nil, errControlPlane
 		}

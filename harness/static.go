@@ -52,7 +52,7 @@ func (r *runner) putStatic(ctx context.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = n.Command(ctx, "sh", "-c", fmt.Sprintf("printf %%s \"$0\" | base64 -d >%[1]s/.podorder && mv %[1]s/.podorder %[2]s", staticPods, r.staticFile()),
+	_, err = n.Command(ctx, "sh", "-c", fmt.Sprintf("printf %%s \"$0\" | base64 -d >%[1]s/.%[2]s && mv %[1]s/.%[2]s %[3]s", staticPods, r.Namespace, r.staticFile()),
 		base64.StdEncoding.EncodeToString(text))
 	return err
 }

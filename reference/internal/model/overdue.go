@@ -21,7 +21,7 @@ import (
 // (pkg/kubelet/prober/worker.go, doProbe).
 func (r *Reading) readinessOverdue(s *State, i, n int) *Denial {
 	p, x := &r.p.Containers[i].Readiness, r.seenOf(s, i)
-	if !p.Declared || !s.terminating.known() || x.readinessLast == 0 || x.mainEnd != 0 || !r.lives(s, i, n) {
+	if !p.Declared || !s.terminating.known() || x.readinessLast == 0 || x.mainEnd != 0 || !r.writesYet(s, i, n) {
 		return nil
 	}
 	begun := r.stopBegun(x)
@@ -200,6 +200,16 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 		return late(rules.ProbedAfterRestart, Cause{x.first, rules.ProbedAgain}, "container %s was started again %s before, and has not been probed since", spec.Name, wait)
 	}
 	return nil
+}
+
+// writesYet reports whether container i surely lives at observation n: it writes then or later.
+// An update shows no life here, as all containers of a Pod that is terminated are shown as running
+// until the last of them has stopped.
+func (r *Reading) writesYet(s *State, i, n int) bool {
+	if o := r.ob(n); o.IsLog && o.Container == i {
+		return r.lives(s, i, n)
+	}
+	return r.lives(s, i, n) && r.obAt(r.ev.Containers[i].LastAlive).IsLog
 }
 
 // writesLater reports whether container i writes after observation n, which is a line of another

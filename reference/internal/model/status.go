@@ -108,13 +108,19 @@ func (r *Reading) startedTooSoon(s *State, st *corev1.PodStatus, n int) *Denial 
 				continue
 			}
 			x := r.h[i].at(cs.RestartCount)
-			if x.started.Known() || !r.writesEachRun(i, trace.StartupProbe) || r.excused(rules.StartedNeedsSuccess, i, n, 0) || r.startedEarly(s, i, cs.RestartCount, n) {
+			if x.started.Known() || !r.writesEachRun(i, trace.StartupProbe) || r.excused(rules.StartedNeedsSuccess, i, n, 0) || r.startedByNext(i, cs.RestartCount, n) || r.startedEarly(s, i, cs.RestartCount, n) {
 				continue
 			}
 			return because(deny(rules.StartedAfterProbe, Cause{x.startupLast, rules.StartedAfterProbe}), "container %s is shown as started, but no startup probe of this instance has succeeded by then", cs.Name)
 		}
 	}
 	return nil
+}
+
+// startedByNext reports whether instance run of container i may be shown as started for a success
+// of the next one: the startup probe was meant for the first, and reached the second over the network.
+func (r *Reading) startedByNext(i int, run int32, n int) bool {
+	return r.h[i].at(run+1).started.Known() && r.startupAsksOld(i, run+1, n)
 }
 
 // readyFits says why container i cannot be ready, or unready, as it is shown.

@@ -21,9 +21,9 @@ type DecidedError struct {
 func (e *DecidedError) Error() string { return "the case was ended, because it is decided: " + e.Why }
 
 const (
-	// lookEvery is how often a case that waits is asked whether it is decided. It is decided once so many looks in a row say the same: a line that
-	// explains what is shown of the Pod may be on its way.
-	lookEvery, looks = 2 * time.Second, 3
+	// lookEvery is how often a case that waits is asked whether it is decided. It is decided once so many looks in a row say the same: a line or
+	// an Event that explains what is shown of the Pod may be on its way.
+	lookEvery, looks = 2 * time.Second, 5
 	// leavePatience is how long the Pod of a case that is decided may take to go beyond its grace period. Patience, not a rule.
 	leavePatience = 5 * time.Second
 )

@@ -60,8 +60,8 @@ func TestADecidedCaseWaitsNoLonger(t *testing.T) {
 		assert.Assert(t, errors.As(err, &decided), err)
 		assert.Check(t, is.Contains(err.Error(), "hooks/poststart-once, line 7"))
 		assert.Check(t, !errors.Is(err, errPatience))
-		assert.Equal(t, time.Since(start), 14*time.Second, "10 s, and two more looks")
-		assert.Equal(t, len(seen), 7)
+		assert.Equal(t, time.Since(start), 18*time.Second, "10 s, and four more looks")
+		assert.Equal(t, len(seen), 9)
 		assert.Equal(t, r.decided, decided)
 		assert.NilError(t, r.rec.Close())
 		tr, err := r.rec.Load()
@@ -77,9 +77,9 @@ func TestWhatIsNotDecidedIsWaitedFor(t *testing.T) {
 	for name, decides := range map[string]func(*trace.Trace) string{
 		"nobody decides":  nil,
 		"nothing decides": func(*trace.Trace) string { return "" },
-		"what decides is explained at the third look": func(soFar *trace.Trace) string {
+		"what decides is explained at the fifth look": func(soFar *trace.Trace) string {
 			entries := soFar.Entries
-			if since := entries[len(entries)-1].At.Sub(entries[0].At); since >= 10*time.Second && since < 14*time.Second {
+			if since := entries[len(entries)-1].At.Sub(entries[0].At); since >= 10*time.Second && since < 18*time.Second {
 				return "hooks/poststart-once, line 7"
 			}
 			return ""

@@ -295,6 +295,7 @@ func TestSecondRun(t *testing.T) {
 		if runs++; runs == 1 {
 			lines = ordered[:4]
 		}
+		assert.Equal(t, ctx.Value(toTheEnd{}) != nil, runs == 2, "the second run alone is not ended early")
 		return saved(t, recording(lines...), nil, nil)(ctx, c, node, dir)
 	})
 	s.options.Again = true

@@ -490,9 +490,8 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %s, up to %d at once and %d long ones beside them",
 		cl.Name, cl.Version, names(s.columns), s.runtime, plural(len(s.cases), "case"), min(short, perNode*len(nodes)), long)
 	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
-		rec, err := harness.Run(ctx, cl, c, harness.Options{
+		o := harness.Options{
 			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.options.RecorderImage,
-			Decides: func(tr *trace.Trace) string { return decides(c, s.options.FeatureGates, tr) },
 			Progress: func(format string, args ...any) {
 				name := c.ID
 				if i := slices.IndexFunc(nodes, func(n nodeInfo) bool { return n.name == node }); s.several && i >= 0 {
@@ -500,7 +499,11 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 				}
 				s.progress.Printf("%s: %s", name, fmt.Sprintf(format, args...))
 			},
-		})
+		}
+		if ctx.Value(toTheEnd{}) == nil {
+			o.Decides = func(tr *trace.Trace) string { return decides(c, s.options.FeatureGates, tr) }
+		}
+		rec, err := harness.Run(ctx, cl, c, o)
 		if skip := new(harness.SkipError); errors.As(err, &skip) {
 			return recorded{}, &skipError{skip.Why}
 		}

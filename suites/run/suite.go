@@ -414,6 +414,10 @@ func (s *Suite) once(res Result) bool {
 	return s.options.Again && res.Skipped == "" && res.Verdict.Outcome == reference.Inconclusive
 }
 
+// toTheEnd is the key of a context in which a case is not ended before its last step: that of
+// a second run, since the first may have been ended for what was explained a moment later.
+type toTheEnd struct{}
+
 // secondRun runs a case a second time. What the first run recorded is kept beside
 // it, and its result says so.
 func (s *Suite) secondRun(ctx context.Context, c fixtures.Case, kubelet, node string, first Result) Result {
@@ -424,7 +428,7 @@ func (s *Suite) secondRun(ctx context.Context, c fixtures.Case, kubelet, node st
 		return first
 	}
 	s.progress.Printf("%s: inconclusive, so it is run once more; the first recording is kept in %s", c.ID, s.shown(kept))
-	res := s.settle(ctx, c, kubelet, node, 0)
+	res := s.settle(context.WithValue(ctx, toTheEnd{}, true), c, kubelet, node, 0)
 	res.Took += first.Took
 	if res.First = first.Verdict.Reason; res.First == "" {
 		res.First = "no reason was given"

@@ -66,6 +66,16 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 	if !since.Known() || r.endUnknownBefore(since, n) && !r.podIsOver(s, i) {
 		return nil
 	}
+	if j := r.failedInit(s); j >= 0 && r.untilEnd(n) == n {
+		end := r.seenOf(s, j).mainEnd
+		if !end.Known() {
+			end = s.c[j].ended.Obs
+		}
+		if !end.Known() {
+			return nil
+		}
+		since = max(since, end) // the Pod was not over before
+	}
 	wait := r.passed(since, n)
 	if r.obAt(since).IsLog {
 		wait = r.between(since, n)

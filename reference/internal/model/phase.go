@@ -124,12 +124,12 @@ func (v *view) countRegular(spec *podspec.Container, cs *corev1.ContainerStatus,
 // start over, one status may show some of the old round beside some of the new one. When
 // somebody ended the Pod, the last phase stays until the containers have stopped
 // (pkg/kubelet/status/status_manager.go, mergePodStatus).
-func (r *Reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
+func (r *Reading) phases(s *State, pod *corev1.Pod, v view) []corev1.PodPhase {
 	all := r.phasesOfRound(pod, v)
 	if r.deadlineIsOver(r.n) || v.running == 0 && r.endRequested(r.n) {
 		all = append(all, r.phase)
 	}
-	if v.started > 0 && v.running == 0 && r.sandboxLostForGoodBefore(record.PlaceOf(r.n)) {
+	if v.started > 0 && v.running == 0 && (r.sandboxLostForGoodBefore(record.PlaceOf(r.n)) || r.stoppedWithItsPod(s)) {
 		// Whatever was never started, or should have been again. Until the Pod has been
 		// terminated the last phase stays.
 		if all = append(all, corev1.PodFailed, r.phase); v.failed == 0 {
@@ -142,6 +142,21 @@ func (r *Reading) phases(pod *corev1.Pod, v view) []corev1.PodPhase {
 		}
 	}
 	return all
+}
+
+// stoppedWithItsPod reports whether the sandbox of the Pod may have been stopped with a regular
+// container that a probe failed in, as nothing else was left to run. It is not replaced, even if a
+// rule would have the container started again.
+func (r *Reading) stoppedWithItsPod(s *State) bool {
+	if r.p.Policy != corev1.RestartPolicyNever {
+		return false
+	}
+	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+		if r.stoppedForGood(s, j) {
+			return true
+		}
+	}
+	return false
 }
 
 // phasesOfRound returns the phases if all containers are of the same round.

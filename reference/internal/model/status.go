@@ -33,7 +33,7 @@ func (r *Reading) objectFits(s *State, pod *corev1.Pod, n int) *Denial {
 			}
 		}
 	}
-	if want := r.phases(pod, v); !slices.Contains(want, pod.Status.Phase) {
+	if want := r.phases(s, pod, v); !slices.Contains(want, pod.Status.Phase) {
 		return because(deny(rules.Phase), "status.phase is %s, but the container states allow only %s", pod.Status.Phase, joinPhases(want))
 	}
 	return r.conditionsFit(pod, v)

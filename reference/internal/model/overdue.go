@@ -63,7 +63,7 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 		}
 	}
 	// Nor is it known when somebody ended a Pod that did not come to its end by itself.
-	if !since.Known() || r.endUnknownBefore(since, n) && !r.podIsOver(s, i) {
+	if !since.Known() || r.endUnknownBefore(since, n) && !(r.podIsOver(s, i) && r.endLogged(s)) {
 		return nil
 	}
 	if j := r.failedInit(s); j >= 0 && r.untilEnd(n) == n {
@@ -84,6 +84,20 @@ func (r *Reading) sidecarOverdue(s *State, i, n int) *Denial {
 		return late(rules.SidecarsTurn, Cause{since, rules.SidecarPrompt}, "sidecar %s got TERM %s after everything that it waits for had stopped", r.p.Containers[i].Name, wait)
 	}
 	return nil
+}
+
+// endLogged reports whether what ends a Pod by itself was logged: an init container has failed for
+// good, or every regular container has ended.
+func (r *Reading) endLogged(s *State) bool {
+	if r.failedInit(s) >= 0 {
+		return true
+	}
+	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+		if !r.seenOf(s, j).mainEnd.Known() {
+			return false
+		}
+	}
+	return true
 }
 
 // turnOfSidecar is the last line of all that sidecar i has to wait for: it can be stopped

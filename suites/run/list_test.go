@@ -76,7 +76,7 @@ func TestListUpstream(t *testing.T) {
 	one := []column{{kubelet: "v1.37.2"}}
 	got := list(jobsOf(one, c), one, []fixtures.Case{c}, cases)
 	assert.Check(t, is.Contains(got, "sidecar/restarted-always\n"))
-	assert.Check(t, is.Contains(got, "    upstream 4 relations\n\n1 case of "))
+	assert.Check(t, is.Contains(got, "    upstream 11 relations\n\n1 case of "))
 	named := 0
 	for _, f := range upstream.Relations().Files {
 		for _, x := range f.Tests {

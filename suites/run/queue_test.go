@@ -256,7 +256,7 @@ func TestKindsOfCases(t *testing.T) {
 		{"a short one", []fixtures.Step{{Await: &fixtures.Await{Within: 60e9}}, act(trace.ActDelete)}, false, false, false},
 		{"a long one", []fixtures.Step{{Await: &fixtures.Await{Within: 180e9}}}, true, false, false},
 		{"one that stops a sandbox", []fixtures.Step{act(trace.ActStop)}, false, true, false},
-		{"one that restarts the kubelet", []fixtures.Step{act(trace.ActRestart)}, false, true, true},
+		{"one that restarts the kubelet", []fixtures.Step{{Act: &trace.Act{Name: trace.ActRestart, Param: []byte(`"kubelet"`)}}}, false, true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

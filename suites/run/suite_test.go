@@ -155,7 +155,7 @@ func (e testError) Error() string { return string(e) }
 func TestNeed(t *testing.T) {
 	s, _ := suiteFor(t, nil)
 	restart := caseByID(t, startup)
-	restart.Steps = append(restart.Steps, fixtures.Step{Act: &trace.Act{Name: trace.ActRestart}})
+	restart.Steps = append(restart.Steps, fixtures.Step{Act: &trace.Act{Name: trace.ActRestart, Param: []byte(`"kubelet"`)}})
 	tests := []struct {
 		name  string
 		c     fixtures.Case

@@ -79,7 +79,7 @@ func check(j judge.Judge, pod *corev1.Pod, t *trace.Trace) Verdict {
 	}
 	v = accept(k, len(obs), t.Logs())
 	v.Unshown = slices.Collect(res.Unshown.All())
-	v = v.unlessUnheard(p, func(q *podspec.Pod) judge.Result {
+	v = v.unlessUnheard(p, res, func(q *podspec.Pod) judge.Result {
 		k := j
 		k.Pod = q
 		return k.Trace(obs)
@@ -124,7 +124,7 @@ func checkLog(j judge.Judge, pod *corev1.Pod, log io.ReadSeeker) Verdict {
 	}
 	v = accept(k, lines, lines)
 	v.Unshown = slices.Collect(res.Unshown.All())
-	v = v.unlessUnheard(p, func(q *podspec.Pod) judge.Result {
+	v = v.unlessUnheard(p, res, func(q *podspec.Pod) judge.Result {
 		k := j
 		k.Pod = q
 		res, _, err := k.Log(log)

@@ -13,10 +13,13 @@ import (
 
 // unlessUnheard makes a pass inconclusive where a hook must have run of which there is no line, and
 // nothing tells whether it writes any: it was skipped, or it is silent, and only the reader
-// knows which. again judges once more, with a Pod in which such hooks write.
-func (v Verdict) unlessUnheard(p *podspec.Pod, again func(*podspec.Pod) judge.Result) Verdict {
-	q, some := p.HooksWrite()
-	if v.Outcome != Pass || !some {
+// knows which. again judges once more, with a Pod in which such hooks write; passed is the result before.
+func (v Verdict) unlessUnheard(p *podspec.Pod, passed judge.Result, again func(*podspec.Pod) judge.Result) Verdict {
+	if v.Outcome != Pass {
+		return v
+	}
+	q, some := p.HooksWrite(passed.Wrote)
+	if !some {
 		return v
 	}
 	res := again(&q)

@@ -26,6 +26,25 @@ func Actors() []Actor {
 	return []Actor{Main, PostStart, StartupProbe, ReadinessProbe, LivenessProbe, PreStop}
 }
 
+// Index is the place of the actor among [Actors]; -1 if it is none of them.
+func (a Actor) Index() int {
+	switch a {
+	case Main:
+		return 0
+	case PostStart:
+		return 1
+	case StartupProbe:
+		return 2
+	case ReadinessProbe:
+		return 3
+	case LivenessProbe:
+		return 4
+	case PreStop:
+		return 5
+	}
+	return -1
+}
+
 // IsProbe reports whether the actor is one of the three probes.
 func (a Actor) IsProbe() bool {
 	return a == StartupProbe || a == ReadinessProbe || a == LivenessProbe

@@ -7,6 +7,7 @@ import (
 	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // Judge compares what a kubelet did with one Pod with the model.
@@ -45,9 +46,14 @@ type Result struct {
 	Used []Used
 	// Unshown are the deviations of the kubelet that should have shown and did not.
 	Unshown rules.DeviationSet
+	// wrote is [Result.Wrote] of what is accepted.
+	wrote func(c int, a trace.Actor) bool
 	// explain is [Result.Explain] of a log alone that is refused.
 	explain func(rules.DeviationSet) *Explanation
 }
+
+// Wrote reports whether any line of an actor of container c is in what was accepted as a whole.
+func (res Result) Wrote(c int, a trace.Actor) bool { return res.wrote != nil && res.wrote(c, a) }
 
 // Used is an observation that needed a deviation.
 type Used struct {
@@ -66,7 +72,7 @@ func (j Judge) Trace(obs []record.Observation) Result {
 		})
 		return res
 	}
-	return Result{Accepted: n, Used: r.used(), Unshown: r.Unshown()}
+	return Result{Accepted: n, Used: r.used(), Unshown: r.Unshown(), wrote: r.Wrote}
 }
 
 // Decide judges the observations of a trace as Trace does, and explains nothing: it returns how
@@ -124,7 +130,7 @@ func (j Judge) Log(log io.ReadSeeker) (res Result, lines int, err error) {
 			return Result{Accepted: n}, f.Lines, nil
 		}
 	}
-	return Result{Accepted: f.Lines, Used: r.used(), Unshown: r.Unshown()}, f.Lines, nil
+	return Result{Accepted: f.Lines, Used: r.used(), Unshown: r.Unshown(), wrote: r.Wrote}, f.Lines, nil
 }
 
 // passes reports whether all of so many observations are accepted, or that it cannot decide.

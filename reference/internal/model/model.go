@@ -52,6 +52,8 @@ type Reading struct {
 	asNext bool
 	// looked is when all duties were looked at for the last time.
 	looked time.Time
+	// asking is the state of which it is asked what is late.
+	asking State
 	// allowed are the deviations that this step may need, and asked those that would have made
 	// a difference to it.
 	allowed, asked rules.DeviationSet
@@ -116,7 +118,8 @@ func (r *Reading) From(src record.Source) {
 // hidden steps than the observation forces. With a denial there are none: s does not admit
 // the observation. Without one, none means that nothing is forced, and s stays as it is.
 func (r *Reading) Step(s State, n int) ([]State, *Denial) {
-	if d := r.lookForLate(&s, n); d != nil {
+	r.asking = s // so that the state that is asked costs no memory at each observation
+	if d := r.lookForLate(&r.asking, n); d != nil {
 		return nil, d
 	}
 	o := r.ob(n)
@@ -188,6 +191,9 @@ func (r *Reading) recordUpdate(pod *corev1.Pod, n int) {
 func (r *Reading) MayBeNext(o *record.Observation) bool {
 	return o.IsLog && o.Log.Run == trace.NoRun && r.h[o.Container].newest().run >= 0 && r.runOf(o.Container, &o.Log) < r.ev.Containers[o.Container].NewestRun
 }
+
+// Wrote reports whether any line of an actor of container c is in the trace.
+func (r *Reading) Wrote(c int, a trace.Actor) bool { return r.ev.Wrote(c, a) }
 
 // Copy is a reading that goes on by itself from here.
 func (r *Reading) Copy() Reading {

@@ -36,7 +36,7 @@ var actors = trace.Actors()
 
 // Writing says whether an actor of the container writes.
 func (s *Container) Writing(a trace.Actor) Writing {
-	if i := slices.Index(actors, a); i >= 0 {
+	if i := a.Index(); i >= 0 {
 		return s.writing[i]
 	}
 	return WritesNothing
@@ -44,18 +44,18 @@ func (s *Container) Writing(a trace.Actor) Writing {
 
 // Marks reports whether the process that the actor is surely logs its begin and its end.
 func (s *Container) Marks(a trace.Actor) bool {
-	i := slices.Index(actors, a)
+	i := a.Index()
 	return i >= 0 && s.marks[i] && s.writing[i] == Writes
 }
 
-// HooksWrite is the Pod in which hooks of which nothing tells whether they write are taken to;
-// ok is false where there is none.
-func (p *Pod) HooksWrite() (of Pod, ok bool) {
+// HooksWrite is the Pod in which hooks of which nothing tells whether they write are taken to; ok
+// is false where there is none. A hook of container c that wrote tells it by that.
+func (p *Pod) HooksWrite(wrote func(c int, a trace.Actor) bool) (of Pod, ok bool) {
 	of = *p
 	of.Containers = slices.Clone(p.Containers)
 	for i := range of.Containers {
 		for k, a := range actors {
-			if w := &of.Containers[i].writing[k]; a.IsHook() && of.Containers[i].runs[k] && *w == MayWrite {
+			if w := &of.Containers[i].writing[k]; a.IsHook() && of.Containers[i].runs[k] && *w == MayWrite && !wrote(i, a) {
 				*w, ok = Writes, true
 			}
 		}
@@ -66,7 +66,7 @@ func (p *Pod) HooksWrite() (of Pod, ok bool) {
 // WritesEachRun reports whether an actor of the container is known to write in each of its
 // runs, whatever it finds.
 func (s *Container) WritesEachRun(a trace.Actor) bool {
-	i := slices.Index(actors, a)
+	i := a.Index()
 	return i >= 0 && s.writing[i] == Writes && !s.branches[i]
 }
 
@@ -199,13 +199,15 @@ func isRecorder(image string) bool {
 // recorder is the program of the test Pods (fixtures/recorder): it writes as each actor.
 const recorder = "recorder"
 
+// spaced puts spaces around what separates the words of a shell.
+var spaced = strings.NewReplacer(">>", " >> ", ";", " ; ", "&&", " && ", "||", " || ", "\n", " ; ")
+
 // words splits the arguments of a command, and what a shell is given in one of them.
 // Redirections are words of their own.
 func words(args []string) []string {
 	var all []string
 	for _, arg := range args {
-		spaced := strings.NewReplacer(">>", " >> ", ";", " ; ", "&&", " && ", "||", " || ", "\n", " ; ").Replace(arg)
-		all = append(all, strings.FieldsFunc(spaced, unicode.IsSpace)...)
+		all = append(all, strings.FieldsFunc(spaced.Replace(arg), unicode.IsSpace)...)
 	}
 	return all
 }

@@ -158,13 +158,18 @@ type DuePair struct {
 var Actors = trace.Actors()
 
 // actorIndex is the place of an actor in Actors.
-func actorIndex(a trace.Actor) int { return slices.Index(Actors, a) }
+func actorIndex(a trace.Actor) int { return a.Index() }
 
 // Writes reports whether an actor of a container writes to the log when it runs: a line of it
 // is seen, or the Pod tells ([podspec.Container.Writing]). One that writes may leave no line
 // all the same: its command was not found, its container died first, or its time ran out.
 func (ev *Evidence) Writes(c int, a trace.Actor) bool {
-	return ev.LogComplete || ev.Containers[c].told[actorIndex(a)] || ev.Containers[c].FirstLines[actorIndex(a)].Known()
+	return ev.LogComplete || ev.Containers[c].told[actorIndex(a)] || ev.Wrote(c, a)
+}
+
+// Wrote reports whether a line of an actor of a container is seen.
+func (ev *Evidence) Wrote(c int, a trace.Actor) bool {
+	return ev.Containers[c].FirstLines[actorIndex(a)].Known()
 }
 
 // ForgetTold leaves only the lines to tell who writes: where most of them are left out on

@@ -272,8 +272,8 @@ func parseDate(s string) (time.Time, bool) {
 	if month < 0 || month%3 != 0 || weekday < 0 || weekday%3 != 0 || !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || hour > 23 || minute > 59 || second > 59 {
 		return time.Time{}, false
 	}
-	t := time.Date(100*century+year, time.Month(month/3+1), day, hour, minute, second, 0, time.UTC)
-	return t, t.Day() == day // not the 31st of a month that has 30
+	at, ok := unixDay(100*century+year, month/3+1, day)
+	return time.Unix(at*86400+int64(hour*3600+minute*60+second), 0).UTC(), ok
 }
 
 // twoDigits reads a number of two digits; a blank may stand for a leading zero

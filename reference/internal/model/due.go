@@ -8,6 +8,7 @@ import (
 
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // duty is an obligation, and the function that judges it: it says why what is due for
@@ -16,24 +17,52 @@ import (
 type duty struct {
 	clause rules.Clause
 	late   func(r *Reading, s *State, i, n int) *Denial
+	// has reports whether container i can have the duty at all, by its Pod and by the evidence: it
+	// is not asked of any other. Of what late asks, it leaves out nothing that changes while the
+	// trace is read.
+	has func(m *model, i int) bool
 }
 
 // duties are all obligations. What is late is asked by lookForLate.
 var duties = [...]duty{
-	{rules.ReadinessDuringStop, (*Reading).readinessOverdue},
-	{rules.ProbedAfterRestart, (*Reading).probeOverdue},
-	{rules.NextProbe, (*Reading).probeNotRun},
-	{rules.FailureThenStop, (*Reading).failureIgnored},
-	{rules.ReadyShown, (*Reading).probesNotShown},
-	{rules.NextStarts, (*Reading).startOverdue},
-	{rules.RestartComes, (*Reading).restartOverdue},
-	{rules.HookRan, (*Reading).hookSkipped},
-	{rules.HookBegins, (*Reading).hookOverdue},
-	{rules.ImageReplaced, (*Reading).imageOverdue},
-	{rules.AllStopped, (*Reading).allOverdue},
-	{rules.FinalPhase, (*Reading).finalPhaseOverdue},
-	{rules.EndShown, (*Reading).endNotShown},
-	{rules.DeletionStops, (*Reading).deletionIgnored},
+	{rules.ReadinessDuringStop, (*Reading).readinessOverdue, func(m *model, i int) bool { return m.p.Containers[i].Readiness.Declared }},
+	{rules.ProbedAfterRestart, (*Reading).probeOverdue, func(m *model, i int) bool { return m.firstProbeWithin(i) > 0 }},
+	{rules.NextProbe, (*Reading).probeNotRun, (*model).anyWritesEachRun},
+	{rules.FailureThenStop, (*Reading).failureIgnored, func(m *model, i int) bool {
+		return m.p.Containers[i].Liveness.Declared || m.p.Containers[i].Startup.Declared
+	}},
+	{rules.ReadyShown, (*Reading).probesNotShown, func(m *model, i int) bool { return !m.logOnly && probed(&m.p.Containers[i]) }},
+	{rules.NextStarts, (*Reading).startOverdue, (*model).startsAreSeen},
+	{rules.RestartComes, (*Reading).restartOverdue, func(m *model, i int) bool { return m.startsAreSeen(i) && !m.startsOver }},
+	{rules.HookRan, (*Reading).hookSkipped, func(m *model, i int) bool { return m.leavesLine(i, trace.PostStart) }},
+	{rules.HookBegins, (*Reading).hookOverdue, func(m *model, i int) bool {
+		return m.leavesLine(i, trace.PostStart) && m.marks(i, trace.PostStart)
+	}},
+	{rules.ImageReplaced, (*Reading).imageOverdue, func(m *model, i int) bool { return len(m.ev.Containers[i].Images) > 0 }},
+	{rules.AllStopped, (*Reading).allOverdue, func(m *model, i int) bool {
+		return m.k.Enabled(rules.GateRestartAll) && m.p.Gates[rules.GateRestartAll] != ""
+	}},
+	{rules.FinalPhase, (*Reading).finalPhaseOverdue, func(m *model, i int) bool { return i == 0 && !m.logOnly }},
+	{rules.EndShown, (*Reading).endNotShown, func(m *model, _ int) bool { return !m.logOnly }},
+	{rules.DeletionStops, (*Reading).deletionIgnored, func(m *model, _ int) bool { return len(m.ev.Ends) > 0 }},
+}
+
+// duties are the duties that each container can have.
+func (m *model) duties() [][]*duty {
+	of := make([][]*duty, len(m.p.Containers))
+	for i := range of {
+		for k := range duties {
+			if d := &duties[k]; d.has(m, i) {
+				of[i] = append(of[i], d)
+			}
+		}
+	}
+	return of
+}
+
+// startsAreSeen reports whether a start of container i leaves a line, and the sync makes it.
+func (m *model) startsAreSeen(i int) bool {
+	return i < m.p.Inits+m.p.Regulars && m.marks(i, trace.Main)
 }
 
 // lookEvery is how much time passes from one look at all duties to the next. Nothing is due
@@ -47,7 +76,7 @@ func (r *Reading) lookForLate(s *State, n int) *Denial {
 	if r.ev.GraceNeverEnds {
 		return nil // time does not matter
 	}
-	if at := r.earliest(n); at.Sub(r.looked) < lookEvery {
+	if r.earliest(n).Before(r.lookAgain) {
 		if o := r.ob(n); o.IsLog {
 			return r.lateOf(s, o.Container, n)
 		}
@@ -63,18 +92,18 @@ func (r *Reading) lookForLate(s *State, n int) *Denial {
 
 // lateOf asks every duty of container i.
 func (r *Reading) lateOf(s *State, i, n int) *Denial {
-	for k := range duties {
-		if d := duties[k].late(r, s, i, n); d != nil {
+	for _, duty := range r.dutiesOf[i] {
+		if d := duty.late(r, s, i, n); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-// haveLooked remembers when all duties were looked at.
+// haveLooked remembers that all duties were looked at, if they were.
 func (r *Reading) haveLooked(n int) {
-	if at := r.earliest(n); at.Sub(r.looked) >= lookEvery {
-		r.looked = at
+	if at := r.earliest(n); !at.Before(r.lookAgain) {
+		r.lookAgain = at.Add(lookEvery)
 	}
 }
 

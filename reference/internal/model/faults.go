@@ -164,9 +164,7 @@ func (r *Reading) eventsMissing(n int) bool {
 
 // mayEverStartOver reports whether all containers may have been started over anywhere in the
 // trace. Then the restart count and the state of a container may go back.
-func (r *Reading) mayEverStartOver() bool {
-	return r.ev.NewSandbox || r.p.Gates[rules.GateRestartAll] != ""
-}
+func (m *model) mayEverStartOver() bool { return m.startsOver }
 
 // deletionForced reports whether the Pod may have been removed without waiting for its node.
 // The last object of every deletion has a grace period of 0, so only the act tells. Where no

@@ -15,9 +15,9 @@ import (
 
 // leavesLine reports whether an actor of container i leaves a line whenever it runs, so that
 // one which is missing is missed: the Pod tells so, or nothing tells and it has left one.
-func (r *Reading) leavesLine(i int, a trace.Actor) bool {
-	spec := &r.p.Containers[i]
-	return spec.Has(a) && r.ev.Writes(i, a) && spec.Writing(a) != podspec.WritesNothing
+func (m *model) leavesLine(i int, a trace.Actor) bool {
+	spec := &m.p.Containers[i]
+	return spec.Has(a) && m.ev.Writes(i, a) && spec.Writing(a) != podspec.WritesNothing
 }
 
 // hookMissing reports whether the newest instance of container i has a postStart hook that leaves
@@ -58,8 +58,8 @@ func (r *Reading) hookOverdue(s *State, i, n int) *Denial {
 }
 
 // marks reports whether a process of container i logs its begin.
-func (r *Reading) marks(i int, a trace.Actor) bool {
-	return r.ev.Marks(i, a) || r.p.Containers[i].Marks(a) && r.ev.Writes(i, a)
+func (m *model) marks(i int, a trace.Actor) bool {
+	return m.ev.Marks(i, a) || m.p.Containers[i].Marks(a) && m.ev.Writes(i, a)
 }
 
 // preStopSkipped says why container i cannot get its TERM yet: its stop leaves it time, and its

@@ -29,6 +29,10 @@ type model struct {
 	deviations rules.DeviationSet
 	// always are those of the kubelet that show wherever their precondition holds.
 	always rules.DeviationSet
+	// startsOver: all containers may have been started over; see [model.mayEverStartOver].
+	startsOver bool
+	// dutiesOf are the duties that each container can have.
+	dutiesOf [][]*duty
 	// ignores are suspensions that do not count; nil where all do.
 	ignores func(rules.Clause, rules.Suspension) bool
 }
@@ -50,8 +54,8 @@ type Reading struct {
 	n   int
 	// asNext: a line without a number is of the instance after the one that it seems to be of.
 	asNext bool
-	// looked is when all duties were looked at for the last time.
-	looked time.Time
+	// lookAgain is when all duties are to be looked at again.
+	lookAgain time.Time
 	// asking is the state of which it is asked what is late.
 	asking State
 	// allowed are the deviations that this step may need, and asked those that would have made
@@ -77,7 +81,10 @@ func (r *Reading) obAt(p record.Place) *record.Observation { return r.ob(p.Index
 
 // New is the model of one Pod on one kubelet, with the evidence of the whole trace.
 func New(k rules.Kubelet, p *podspec.Pod, src record.Source, ev record.Evidence, logOnly bool) *model {
-	return &model{k: k, p: p, src: src, ev: ev.WithResizes(k, p, logOnly), logOnly: logOnly, always: k.Deviations().Always()}
+	m := &model{k: k, p: p, src: src, ev: ev.WithResizes(k, p, logOnly), logOnly: logOnly, always: k.Deviations().Always()}
+	m.startsOver = m.ev.NewSandbox || p.Gates[rules.GateRestartAll] != ""
+	m.dutiesOf = m.duties()
+	return m
 }
 
 // Ignore has suspensions not count, as if the table did not have them.

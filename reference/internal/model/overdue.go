@@ -249,11 +249,11 @@ func (r *Reading) writesLater(i, n int) bool {
 // firstProbeWithin is the time within which the first line of a probe of container i comes:
 // its delay and three periods, of the probe that is first; 0 where there is no probe that
 // writes.
-func (r *Reading) firstProbeWithin(i int) (within time.Duration) {
-	spec := &r.p.Containers[i]
+func (m *model) firstProbeWithin(i int) (within time.Duration) {
+	spec := &m.p.Containers[i]
 	for _, a := range record.Actors {
 		p := spec.Probe(a)
-		if !p.Declared || p.Network || !r.ev.Writes(i, a) || spec.Startup.Declared && a != trace.StartupProbe {
+		if !p.Declared || p.Network || !m.ev.Writes(i, a) || spec.Startup.Declared && a != trace.StartupProbe {
 			continue
 		}
 		if d := time.Duration(p.Delay+3*p.Period) * time.Second; within == 0 || d < within {

@@ -4,6 +4,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
@@ -31,6 +32,9 @@ func (r *Reading) probeNotRun(s *State, i, n int) *Denial {
 		return nil
 	}
 	for _, a := range probeKinds {
+		if r.justProbed(x, a, n) {
+			continue
+		}
 		p := spec.Probe(a)
 		if !p.Declared || !r.writesEachRun(i, a) || a != trace.ReadinessProbe && (c.kill != notKilled || r.stopBegun(x).Known()) {
 			continue
@@ -56,10 +60,23 @@ func (r *Reading) probeNotRun(s *State, i, n int) *Denial {
 	return nil
 }
 
+// justProbed reports whether line n was written so soon after the latest line of a probe that the
+// next one cannot be due, whatever its period: this is the case for most lines, and asked first.
+func (r *Reading) justProbed(x *seen, a trace.Actor, n int) bool {
+	o := r.ob(n)
+	return o.IsLog && x.probe(a).Known() && o.Log.Time.UnixNano()-x.sure[record.RowOf(a)].last < int64(prompt-time.Millisecond)
+}
+
 // writesEachRun reports whether a probe of container i writes in each of its runs, whatever it
 // finds.
-func (r *Reading) writesEachRun(i int, a trace.Actor) bool {
-	return r.ev.WritesEachRun(i, a, r.logOnly)
+func (m *model) writesEachRun(i int, a trace.Actor) bool {
+	return m.ev.WritesEachRun(i, a, m.logOnly)
+}
+
+// anyWritesEachRun reports whether container i has such a probe.
+func (m *model) anyWritesEachRun(i int) bool {
+	spec := &m.p.Containers[i]
+	return slices.ContainsFunc(probeKinds[:], func(a trace.Actor) bool { return spec.Probe(a).Declared && m.writesEachRun(i, a) })
 }
 
 func period(p *podspec.Probe) time.Duration  { return time.Duration(p.Period) * time.Second }

@@ -230,6 +230,9 @@ func parseStamp(s string) (time.Time, error) {
 		}
 		return time.Time{}, fmt.Errorf("time stamp %q is not the output of date(1) in the C locale", clip(s))
 	}
+	if t, ok := parseUTC(s); ok {
+		return t, nil
+	}
 	bad := func() (time.Time, error) {
 		return time.Time{}, fmt.Errorf("time stamp %q is not RFC 3339 with up to 9 decimals", clip(s))
 	}

@@ -48,7 +48,7 @@ func (r *Reading) hookSkipped(s *State, i, n int) *Denial {
 // alive long after its first one, and the hook, which logs its begin, has not.
 func (r *Reading) hookOverdue(s *State, i, n int) *Denial {
 	x := r.seenOf(s, i)
-	if r.ev.LogComplete || !x.first.Known() || !r.ob(n).IsLog || r.stopBegun(x).Known() || !r.marks(i, trace.PostStart) || !r.hookMissing(s, i, n) || r.excused(rules.HookBegins, i, n, 0) {
+	if r.ev.LogComplete || !x.first.Known() || x.hookFirst.Known() || !r.ob(n).IsLog || r.stopBegun(x).Known() || !r.marks(i, trace.PostStart) || !r.hookMissing(s, i, n) || r.excused(rules.HookBegins, i, n, 0) {
 		return nil
 	}
 	if wait := r.passed(x.first, n); wait > r.patient(patience) {

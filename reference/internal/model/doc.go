@@ -62,6 +62,7 @@
 //	  final.go      the final phase of a Pod that is over
 //	  ends.go       what a status shows of a container that has ended
 //	  deleted.go    the end of all containers of a Pod that was deleted
+//	  killdue.go    the end of a container that writes nothing after its TERM
 //	what must fit
 //	  status.go, phase.go, conditions.go
 //	                what one update shows must agree with itself and with the lines

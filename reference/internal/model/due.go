@@ -1,5 +1,5 @@
 // What is due: what the kubelet is obliged to do, and when each obligation is asked. The rules
-// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go, ends.go, deleted.go.
+// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go, ends.go, deleted.go, killdue.go.
 
 package model
 
@@ -45,6 +45,7 @@ var duties = [...]duty{
 	{rules.FinalPhase, (*Reading).finalPhaseOverdue, func(m *model, i int) bool { return i == 0 && !m.logOnly }},
 	{rules.EndShown, (*Reading).endNotShown, func(m *model, _ int) bool { return !m.logOnly }},
 	{rules.DeletionStops, (*Reading).deletionIgnored, func(m *model, _ int) bool { return len(m.ev.Ends) > 0 }},
+	{rules.KillComes, (*Reading).killOverdue, func(m *model, _ int) bool { return !m.logOnly && len(m.ev.Ends) > 0 }},
 }
 
 // duties are the duties that each container can have.

@@ -173,14 +173,16 @@ func (r *Reading) outlivesGrace(s *State, i, n int) *Denial {
 
 // outlivedGrace says why container i cannot have ended as late as an update shows it: its
 // grace period was over. This is for a container that writes nothing.
+// A process that has logged its end exits, and there is nothing to kill; the runtime may note
+// that much later, where it was about to run a probe in the container (20 s were recorded).
 func (r *Reading) outlivedGrace(s *State, i int, cs *corev1.ContainerStatus, n int) *Denial {
 	end := cs.State.Terminated
 	if !record.IsEnd(end) || end.FinishedAt.IsZero() || s.c[i].run != cs.RestartCount {
 		return nil
 	}
 	stop := r.stopOf(s, i, n)
-	if stop == nil {
-		return nil
+	if stop == nil || r.seenOf(s, i).mainEnd.Known() {
+		return nil // lines say when it ended
 	}
 	// finishedAt has whole seconds, and is not later than the end.
 	lasted := end.FinishedAt.Sub(r.writtenAt(stop.begun)).Round(time.Millisecond)
@@ -200,7 +202,7 @@ func (r *Reading) outlivedBefore(i int, cs *corev1.ContainerStatus, n int) *Deni
 	}
 	x, spec := r.h[i].at(cs.RestartCount-1), &r.p.Containers[i]
 	stop := &begunStop{begun: r.stopBegun(x), reason: Cause{x.failing, rules.Grace}, grace: r.probeGrace(x, i, n)}
-	if stop.begun == 0 || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, stop.begun) {
+	if stop.begun == 0 || x.mainEnd.Known() || r.ev.GraceNeverEnds || r.excused(rules.GraceEnds, i, n, stop.begun) {
 		return nil
 	}
 	if hook := spec.PostStart && (x.hookEnd == 0 || x.hookCode != 0); hook || !spec.Liveness.Declared && !spec.Startup.Declared {

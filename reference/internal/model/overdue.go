@@ -214,6 +214,11 @@ func (r *Reading) probeOverdue(s *State, i, n int) *Denial {
 	if !known {
 		return nil
 	}
+	for j := range s.c {
+		if j != i {
+			busy += r.stoppedBySync(s, j, n) // the sync that started it may be stopping another one
+		}
+	}
 	// A Pod that is terminated is probed no more. The first sign of that may come after a
 	// preStop hook that sleeps.
 	until := n

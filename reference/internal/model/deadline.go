@@ -40,6 +40,6 @@ func (r *Reading) endedByOthers(n int) bool { return r.ev.EndTimeUnknown || r.de
 // endUnknownBefore reports whether somebody else may have ended the Pod, so that nothing says
 // whether that was before the observation in a place.
 func (r *Reading) endUnknownBefore(since record.Place, n int) bool {
-	byDeadline := len(r.ev.Ends) == 0 && r.deadlineIsOver(n) && (!r.ev.DeadlineSeen.Known() || r.ev.DeadlineSeen > since)
+	byDeadline := r.untilEnd(n) == n && r.deadlineIsOver(n) && (!r.ev.DeadlineSeen.Known() || r.ev.DeadlineSeen > since)
 	return r.ev.EndTimeUnknown || byDeadline
 }

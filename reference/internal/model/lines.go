@@ -79,7 +79,7 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 	h := &r.h[i]
 	x := h.newest()
 	run := max(x.run, 0)
-	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin)
+	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin && x.hasBegun())
 	if over && run < r.ev.Containers[i].NewestRun {
 		run = min(max(run, h.over)+1, r.ev.Containers[i].NewestRun) // the instance that has ended may have written nothing
 	}
@@ -87,6 +87,12 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 		run++
 	}
 	return run
+}
+
+// hasBegun reports whether the main process has begun, as far as its instance has written: a postStart
+// hook may be the first to write, and the begin of its container comes after it.
+func (x *seen) hasBegun() bool {
+	return x.mainBegin.Known() || x.hookCode != 0 || x.preStop.Known() || x.probed.Known()
 }
 
 // takeLine takes the line as one of the newest instance of container i.

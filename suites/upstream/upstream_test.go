@@ -49,13 +49,13 @@ func TestTable(t *testing.T) {
 	}
 	assert.Check(t, is.Equal(table.Kubernetes, nodeimage.Default), "raise the table together with the default version; CONTRIBUTING.md says how")
 
-	// The README has the figure as well.
+	// The page of the suite has the figure as well.
 	covered, shown, all := table.Count(ids)
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	assert.NilError(t, err)
 	flat := strings.Join(strings.Fields(string(readme)), " ")
 	for _, want := range []string{fmt.Sprintf("%d of %d are covered", covered, all), fmt.Sprintf("%d more are only shown", shown), "at " + table.Kubernetes + ", with all 156"} {
-		assert.Check(t, strings.Contains(flat, want), "README.md does not say %q", want)
+		assert.Check(t, strings.Contains(flat, want), "suites/README.md does not say %q", want)
 	}
 }
 

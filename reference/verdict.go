@@ -46,6 +46,16 @@ func (o Outcome) String() string {
 	return "no verdict"
 }
 
+// ParseOutcome reads what String returns of an outcome.
+func ParseOutcome(s string) (Outcome, error) {
+	for o := Pass; o <= Fixed; o++ {
+		if o.String() == s {
+			return o, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no verdict %q", s)
+}
+
 // Green reports whether the outcome is a pass.
 func (o Outcome) Green() bool { return o == Pass }
 
@@ -126,34 +136,64 @@ type Verdict struct {
 	Reason string
 }
 
+// verdictJSON are the fields that the judge command promises, and reason.
+type verdictJSON struct {
+	Verdict    string      `json:"verdict"`
+	Rule       string      `json:"rule"`
+	Issue      string      `json:"issue"`
+	Line       int         `json:"line"`
+	Log        string      `json:"log"`
+	Accepted   int         `json:"accepted"`
+	Allowed    []string    `json:"allowed"`
+	Because    []Because   `json:"because"`
+	Due        *Overdue    `json:"due,omitempty"`
+	Unmodelled []string    `json:"unmodelled"`
+	Deviations []Deviation `json:"deviations"`
+	Assumed    []string    `json:"assumed"`
+	Explained  []string    `json:"explained"`
+	NotJudged  []string    `json:"notJudged"`
+	Reason     string      `json:"reason"`
+}
+
 // MarshalJSON writes the fields that the judge command promises, and reason.
 func (v Verdict) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Verdict    string      `json:"verdict"`
-		Rule       string      `json:"rule"`
-		Issue      string      `json:"issue"`
-		Line       int         `json:"line"`
-		Log        string      `json:"log"`
-		Accepted   int         `json:"accepted"`
-		Allowed    []string    `json:"allowed"`
-		Because    []Because   `json:"because"`
-		Due        *Overdue    `json:"due,omitempty"`
-		Unmodelled []string    `json:"unmodelled"`
-		Deviations []Deviation `json:"deviations"`
-		Assumed    []string    `json:"assumed"`
-		Explained  []string    `json:"explained"`
-		NotJudged  []string    `json:"notJudged"`
-		Reason     string      `json:"reason"`
-	}{
+	return json.Marshal(verdictJSON{
 		v.Outcome.String(), v.Rule, v.Issue, v.Line, v.Log, v.Accepted,
 		orEmpty(v.Allowed), orEmpty(v.Because), v.Overdue, orEmpty(v.Unmodelled), orEmpty(v.Deviations),
 		orEmpty(v.Assumed), orEmpty(v.Explained), orEmpty(v.NotJudged), v.Reason,
 	})
 }
 
+// UnmarshalJSON reads what MarshalJSON writes. That is all of a verdict but Unshown.
+func (v *Verdict) UnmarshalJSON(b []byte) error {
+	var j verdictJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	o, err := ParseOutcome(j.Verdict)
+	if err != nil {
+		return err
+	}
+	*v = Verdict{
+		Outcome: o, Rule: j.Rule, Issue: j.Issue, Line: j.Line, Log: j.Log, Accepted: j.Accepted,
+		Allowed: orNil(j.Allowed), Because: orNil(j.Because), Overdue: j.Due, Unmodelled: orNil(j.Unmodelled),
+		Deviations: orNil(j.Deviations), Assumed: orNil(j.Assumed), Explained: orNil(j.Explained),
+		NotJudged: orNil(j.NotJudged), Reason: j.Reason,
+	}
+	return nil
+}
+
 func orEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}
+	}
+	return s
+}
+
+// orNil is the inverse of orEmpty.
+func orNil[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
 	}
 	return s
 }

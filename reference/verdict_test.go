@@ -115,3 +115,25 @@ func TestTextSaysWhatSuspendsTheRule(t *testing.T) {
 	text := reference.Check(k, pod, tr).Text()
 	assert.Assert(t, strings.Contains(text, "shows.\n  unless   the kubelet was restarted in between\n  source "), text)
 }
+
+// What is read of a verdict is what was written of it, all words included.
+func TestVerdictIsReadAsWritten(t *testing.T) {
+	words := 0
+	for o := reference.Pass; o.String() != "no verdict"; o++ {
+		words++
+		v := reference.Verdict{
+			Outcome: o, Rule: "hooks/poststart-runs", Line: 3, Log: "a / main", Accepted: 2, Allowed: []string{"b / main"},
+			Because: []reference.Because{{Line: 1, Log: "x", Rule: "y"}}, Overdue: &reference.Overdue{After: "a", What: "b", Since: 1, Within: "c"},
+			Deviations: []reference.Deviation{{Name: "n", Issue: "i", Lines: []int{1}}}, Reason: "because",
+			Assumed: []string{"s"}, Explained: []string{"e"}, NotJudged: []string{"j"}, Unmodelled: []string{"u"},
+		}
+		b, err := json.Marshal(v)
+		assert.NilError(t, err)
+		var got reference.Verdict
+		assert.NilError(t, json.Unmarshal(b, &got))
+		assert.DeepEqual(t, got, v)
+	}
+	assert.Equal(t, words, 7)
+	var v reference.Verdict
+	assert.ErrorContains(t, json.Unmarshal([]byte(`{"verdict":"no verdict"}`), &v), `there is no verdict "no verdict"`)
+}

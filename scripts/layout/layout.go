@@ -144,6 +144,19 @@ var parts = []part{
 		anything: true,
 	},
 	{
+		// What came of a run: it is judged and written down without a cluster, by those who
+		// run the suite and by those who did not.
+		under:    "report",
+		may:      []string{Module + "/reference", Module + "/fixtures", Module + "/suites/claims", Module + "/report"},
+		anything: true,
+	},
+	{
+		// What a recording shows follows from the recording alone.
+		under:    "report/observed",
+		may:      append(slices.Clone(types), Module+"/reference"),
+		neverStd: impure,
+	},
+	{
 		under:    "suites",
 		may:      []string{Module},
 		anything: true,
@@ -162,7 +175,7 @@ func Imports(pkgs []Package) []string {
 	for _, p := range pkgs {
 		rule, ok := partOf(p.ImportPath)
 		if !ok {
-			found = append(found, fmt.Sprintf("%s is not in a part of the module; the parts are suites, fixtures, harness, reference and scripts", p.ImportPath))
+			found = append(found, fmt.Sprintf("%s is not in a part of the module; the parts are suites, fixtures, harness, reference, report and scripts", p.ImportPath))
 			continue
 		}
 		for _, path := range p.Imports {

@@ -35,6 +35,17 @@ func (f Finding) String() string {
 // MarshalText writes the finding in words.
 func (f Finding) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
+// UnmarshalText reads what MarshalText writes.
+func (f *Finding) UnmarshalText(b []byte) error {
+	for _, g := range []Finding{NotSeen, Held, NotHeld} {
+		if g.String() == string(b) {
+			*f = g
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no finding %q", b)
+}
+
 // Claim is one sentence that is said in public.
 type Claim struct {
 	// ID is the letter by which it is known, "a" to "i".

@@ -1,3 +1,10 @@
-// Package observed says what a recording shows of the behaviour of a kubelet, in a form
-// in which recordings of one case on several kubelets can be compared.
+// Package observed says what a recording shows of one Pod, in a form that can be
+// compared: what came, in which order and how often, and how long it took.
+//
+// [Of] reads one recording into a [Behaviour], without a judgement. [Merge] lays the runs of
+// one case on one kubelet over each other.
+//
+// Left out on purpose: what is allowed, which is for package reference to say, and whatever
+// a recording shows by chance. Events of the API are best effort, so they are not part of
+// a behaviour.
 package observed

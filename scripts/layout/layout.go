@@ -154,6 +154,7 @@ var parts = []part{
 		// What a recording shows follows from the recording alone.
 		under:    "report/observed",
 		may:      append(slices.Clone(types), Module+"/reference"),
+		mayTest:  []string{Module + "/fixtures"},
 		neverStd: impure,
 	},
 	{

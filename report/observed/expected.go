@@ -1,0 +1,182 @@
+package observed
+
+import (
+	"slices"
+
+	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/rules"
+)
+
+// expectation is a row of the table of expected differences: what kubelets with a trait show and others
+// do not, in which cases. It holds for every two kubelets of which one has the trait, and says just as much
+// that those of which both have it, or neither, do not differ in this.
+type expectation struct {
+	trait trait
+	// also are further traits that decide together with it; see when.
+	also []trait
+	// when says by the trait, and by those of also, whether a kubelet shows it; nil where it is
+	// just those that have the trait.
+	when func(has ...bool) bool
+	// sometimes: a kubelet that shows it does not in every run.
+	sometimes bool
+	// shows has by case the features that are seen, see [feature].
+	shows map[string]string
+}
+
+// without is for what kubelets show that do not have the trait.
+func without(has ...bool) bool { return !has[0] }
+
+// neither is for what kubelets show that have none of the traits.
+func neither(has ...bool) bool { return !slices.Contains(has, true) }
+
+var expectations = []expectation{
+	{
+		trait: change(kubelet.ReadyToStartCondition, rules.Sandbox, rules.GateSandboxCondition),
+		shows: map[string]string{
+			"hooks/poststart-blocks":       "condition PodReadyToStartContainers True if phase Running",
+			"terminate/natural-completion": "condition PodReadyToStartContainers True if phase Succeeded",
+			"init/serial":                  "condition PodReadyToStartContainers True if phase Running",
+		},
+	},
+	{
+		trait: change(kubelet.SandboxShownAtOnce, rules.Sandbox, ""),
+		shows: map[string]string{
+			"hooks/poststart-blocks":          "condition PodReadyToStartContainers True < container1#0 / post start hook: end 0 if condition PodReadyToStartContainers True",
+			"hooks/poststart-blocks-reversed": "condition PodReadyToStartContainers True < container1#0 / post start hook: end 0 if condition PodReadyToStartContainers True",
+		},
+	},
+	{
+		trait: change(kubelet.PendingAgain, rules.Phase, ""),
+		shows: map[string]string{
+			"node/sandbox-stopped": "phase Pending >= 2 if one#1 shown running",
+		},
+	},
+	{
+		trait: change(kubelet.KeptOverRestart, rules.KeptOver, ""),
+		when:  without,
+		shows: map[string]string{
+			"node/kubelet-restart": "reads#0 shown ready >= 2 and answers#0 shown ready >= 2 if did restart kubelet",
+		},
+	},
+	{
+		trait: change(kubelet.SidecarProbesStop, rules.ProbesStop, ""),
+		also:  []trait{fault(rules.ProbesCancelled)},
+		when:  neither,
+		shows: map[string]string{
+			"sidecar/probes-during-termination": "proxy#0 / liveness probe while stopping >= 3 if proxy#0 / main: signal TERM",
+		},
+	},
+	{
+		trait: change(kubelet.ParallelKills, rules.KillsSerial, ""),
+		shows: map[string]string{
+			"probes/kills-of-one-sync": "first#0 / pre stop hook: begin < second#0 / pre stop hook: end 0 and second#0 / pre stop hook: begin < first#0 / pre stop hook: end 0",
+		},
+	},
+	{
+		trait: fault(rules.ProbesCancelled),
+		when:  without,
+		shows: map[string]string{
+			"probes/during-termination":         "main#0 / readiness probe while stopping >= 3 if main#0 / main: signal TERM",
+			"sidecar/probes-during-termination": "proxy#0 / readiness probe while stopping >= 3 if proxy#0 / main: signal TERM",
+		},
+	},
+	{
+		trait: fault(rules.SidecarUnprobed),
+		shows: map[string]string{
+			"sidecar/crash-before-started-never": "proxy#1 shown ready < proxy#1 / startup probe: end 0",
+		},
+	},
+	{
+		trait: fault(rules.DeadSidecarAwaited),
+		shows: map[string]string{
+			"sidecar/dead-not-waited-for":        "delete to TERM of early#0 > 20",
+			"sidecar/deleted-while-initializing": "delete to TERM of early#0 > 20",
+		},
+	},
+	{
+		trait:     fault(rules.StartedInherited),
+		sometimes: true,
+		shows: map[string]string{
+			"probes/startup-gates-restart": "main#1 shown started < main#1 / startup probe: end 0",
+		},
+	},
+}
+
+// shownBy reports whether a kubelet shows what the row says.
+func (e expectation) shownBy(k rules.Kubelet) bool {
+	has := []bool{e.trait.of(k)}
+	for _, t := range e.also {
+		has = append(has, t.of(k))
+	}
+	if e.when == nil {
+		return has[0]
+	}
+	return e.when(has...)
+}
+
+// cause is that of the trait in which two kubelets differ, the first one where there are several.
+func (e expectation) cause(older, newer rules.Kubelet) *Cause {
+	for _, t := range append([]trait{e.trait}, e.also...) {
+		if t.of(older) != t.of(newer) {
+			return t.cause()
+		}
+	}
+	return e.trait.cause()
+}
+
+// compareExpected asks what the table asks of a case.
+func compareExpected(id string, older, newer side) (out []Difference) {
+	for _, e := range expectations {
+		text, ok := e.shows[id]
+		if !ok {
+			continue
+		}
+		f, err := parseFeature(text)
+		if err != nil {
+			continue // a test of the table refuses it
+		}
+		a, b := f.tallyOf(older), f.tallyOf(newer)
+		if a.runs() == 0 || b.runs() == 0 {
+			continue
+		}
+		d := Difference{
+			Older: older.Name, Newer: newer.Name, Kind: f.kind(), What: f.text,
+			OnOlder: of(a.yes, a.runs()), OnNewer: of(b.yes, b.runs()),
+		}
+		if d.State, ok = e.judge(older.Model, newer.Model, a, b); ok {
+			if d.State != Unexpected {
+				d.Because = e.cause(older.Model, newer.Model)
+			}
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// judge says what the answers of two kubelets are; ok is false where there is no difference, and
+// none was to be expected.
+func (e expectation) judge(older, newer rules.Kubelet, a, b tally) (s State, ok bool) {
+	inOlder, inNewer := e.shownBy(older), e.shownBy(newer)
+	asExpected := e.fits(a, inOlder) && e.fits(b, inNewer)
+	switch {
+	case inOlder == inNewer && asExpected:
+		return "", false
+	case inOlder == inNewer && (a.yes > 0) == (b.yes > 0) && (a.no > 0) == (b.no > 0):
+		return "", false // the same on both, though not as the table says: that shows where the trait begins
+	case inOlder == inNewer:
+		return Unexpected, true
+	case asExpected && a.yes+b.yes == 0: // only where it shows sometimes
+		return "", false
+	case asExpected:
+		return Expected, true
+	}
+	return Missing, true
+}
+
+// fits reports whether the answers of a kubelet are what the row says.
+func (e expectation) fits(t tally, shows bool) bool {
+	if !shows {
+		return t.yes == 0
+	}
+	return e.sometimes || t.no == 0
+}

@@ -1,0 +1,113 @@
+package observed
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// feature is a question about one recording that has the answer yes or no, or none. It is written
+// as text:
+//
+//	a < b            a came before b, which may never have come; the answer is no where they came too
+//	                 close to each other to tell, and where a never came
+//	a                a came
+//	a >= 2           a came twice or more often
+//	figure of x > 5  the figure of x is more than 5; "of x" is left out where it is of the Pod
+//	… and …          both
+//	… if c           no answer where c did not come
+//
+// Events and figures are named as in [Event] and [Figure].
+type feature struct {
+	text  string
+	all   []question
+	given string // an event; empty where there is none
+}
+
+type question struct {
+	kind  Kind
+	a, b  string
+	least float64
+}
+
+func parseFeature(text string) (feature, error) {
+	questions, given, _ := strings.Cut(text, " if ")
+	f := feature{text: text, given: given}
+	for q := range strings.SplitSeq(questions, " and ") {
+		asked, err := parseQuestion(q)
+		if err != nil {
+			return f, fmt.Errorf("feature %q: %w", text, err)
+		}
+		f.all = append(f.all, asked)
+	}
+	return f, nil
+}
+
+func parseQuestion(text string) (q question, err error) {
+	if a, b, ok := strings.Cut(text, " < "); ok {
+		return question{kind: Order, a: a, b: b}, nil
+	}
+	if a, least, ok := strings.Cut(text, " >= "); ok {
+		q = question{kind: Count, a: a}
+		q.least, err = strconv.ParseFloat(least, 64)
+		return q, err
+	}
+	if a, least, ok := strings.Cut(text, " > "); ok {
+		q = question{kind: Measured}
+		q.a, q.b, _ = strings.Cut(a, " of ")
+		if !slices.Contains(Figures(), q.a) {
+			return q, fmt.Errorf("%q is no figure", q.a)
+		}
+		q.least, err = strconv.ParseFloat(least, 64)
+		return q, err
+	}
+	return question{kind: Presence, a: text}, nil
+}
+
+// kind is that of the first question.
+func (f feature) kind() Kind { return f.all[0].kind }
+
+// of answers the question for one run; known is false where the run has no answer.
+func (f feature) of(b Behaviour) (yes, known bool) {
+	if f.given != "" && b.Count(f.given) == 0 {
+		return false, false
+	}
+	for _, q := range f.all {
+		if yes, known = q.of(b); !yes || !known {
+			return false, known
+		}
+	}
+	return true, true
+}
+
+func (q question) of(b Behaviour) (yes, known bool) {
+	switch q.kind {
+	case Order:
+		rel := b.Order(q.a, q.b)
+		return rel == Before || rel == OnlyFirst, rel != Neither
+	case Measured:
+		for _, m := range b.Figures {
+			if m.Name == q.a && m.Of == q.b {
+				return m.Value > q.least, true
+			}
+		}
+		return false, false
+	case Count:
+		return float64(b.Count(q.a)) >= q.least, true
+	}
+	return b.Count(q.a) > 0, true
+}
+
+// tallyOf asks each run of a side.
+func (f feature) tallyOf(s side) (t tally) {
+	for _, r := range s.runs {
+		switch yes, known := f.of(r.Behaviour); {
+		case known && yes:
+			t.yes++
+		case known:
+			t.no++
+		}
+	}
+	return t
+}

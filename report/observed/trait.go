@@ -1,0 +1,58 @@
+package observed
+
+import (
+	"slices"
+
+	"github.com/podorder/podorder/reference/kubelet"
+	"github.com/podorder/podorder/reference/rules"
+)
+
+// trait is something that a kubelet has or not: a change that a release brought, or a known fault.
+type trait struct {
+	change kubelet.Change
+	fault  rules.Deviation
+	faulty bool
+	// rule is the rule behind the change, gate its feature gate; both may be empty. A gate that
+	// does not affect order is on wherever the release has the change.
+	rule, gate string
+}
+
+func change(c kubelet.Change, rule, gate string) trait {
+	return trait{change: c, rule: rule, gate: gate}
+}
+
+func fault(d rules.Deviation) trait { return trait{fault: d, faulty: true} }
+
+// of reports whether a kubelet has the trait.
+func (t trait) of(k rules.Kubelet) bool {
+	if t.faulty {
+		return k.Deviations().Has(t.fault)
+	}
+	release, err := kubelet.ParseRelease(k.String())
+	if err != nil {
+		return false
+	}
+	without := ""
+	if r, ok := rules.BySlug(t.rule); ok {
+		without = r.Without
+	}
+	return release.Has(t.change) && (!slices.Contains(rules.Gates(), t.gate) || k.Enabled(t.gate)) && (without == "" || !k.Enabled(without))
+}
+
+// cause says what the trait is.
+func (t trait) cause() *Cause {
+	if t.faulty {
+		return causeOf(t.fault)
+	}
+	c := kubelet.Changes()[t.change]
+	return &Cause{Rule: t.rule, Gate: t.gate, Says: c.Says + " Before: " + c.Before, Source: c.Source}
+}
+
+// causeOf says what a known fault is.
+func causeOf(d rules.Deviation) *Cause {
+	c := &Cause{Issue: d.Issue(), Says: d.When() + " " + d.String(), Source: d.Source()}
+	if breaks := d.Breaks(); len(breaks) > 0 {
+		c.Rule = breaks[0]
+	}
+	return c
+}

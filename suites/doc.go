@@ -3,7 +3,8 @@
 //	go test ./suites -count=1 -kubernetes v1.37.2
 //
 // There is one test function per group of cases and one subtest per case:
-// TestHooks/poststart-blocks is fixtures/hooks/poststart-blocks. With several
+// TestHooks/poststart-blocks is fixtures/hooks/poststart-blocks, and TestOwn has
+// the cases of -fixtures. With several
 // kubelets each has a subtest of its own, TestHooks/poststart-blocks/v1.28.5; a case
 // that is skipped on one is a skipped subtest. Everything
 // that happens is in package run, which can be tested without a cluster.

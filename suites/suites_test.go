@@ -23,6 +23,9 @@ func TestInit(t *testing.T) { suite.Group(t, "init") }
 
 func TestNode(t *testing.T) { suite.Group(t, "node") }
 
+// TestOwn runs the cases of -fixtures.
+func TestOwn(t *testing.T) { suite.Group(t, "own") }
+
 func TestPods(t *testing.T) { suite.Group(t, "pods") }
 
 func TestProbes(t *testing.T) { suite.Group(t, "probes") }

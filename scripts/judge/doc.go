@@ -27,6 +27,8 @@
 // of the Pod says so, the list writes of the case, or else the commands of the Pod do, where they name their
 // lines or the file.
 //
+// -fixtures names the folder of a case that is not bundled: that of the trace, or that of -case.
+//
 // -feature-gates sets gates that differ from the defaults of the version.
 //
 // The verdict goes to standard output, as text or with -json as one JSON

@@ -38,8 +38,8 @@ func main() {
 
 // options is the command line.
 type options struct {
-	kubernetes, gates, pod, object, log, trace, caseID string
-	json, strict                                       bool
+	kubernetes, gates, pod, object, log, trace, caseID, fixtures string
+	json, strict                                                 bool
 	// writes says who writes to the log; nil where it is not given.
 	writes *string
 	// known is what is known beside a log, and told whether a flag says anything of it.
@@ -144,6 +144,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.log, "log", "", "shared log to judge, a `file`; - is standard input")
 	fs.StringVar(&o.trace, "trace", "", "trace to judge, a `file`; - is standard input")
 	fs.StringVar(&o.caseID, "case", "", "take the witnesses from the bundled `case` (hooks/poststart-blocks), and the Pod where a trace holds none")
+	fs.StringVar(&o.fixtures, "fixtures", "", "the `folder` that the case is in, where it is not a bundled one")
 	fs.Func("writes", "who writes to the log, where the Pod does not tell, a `list` of containers and actors (\"app, network/post start hook\"); what it does not name writes nothing", func(list string) error {
 		o.writes = &list
 		return nil
@@ -171,6 +172,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("-deleted-at, -grace and -assume are for a log alone, named by -log; a trace says itself what was done")
 	case o.pod != "" && o.caseID != "":
 		return o, errors.New("-pod and -case both name a Pod; give one of them")
+	case o.fixtures != "" && o.trace == "" && o.caseID == "":
+		return o, errors.New("-fixtures says where a case is: name it with -case, or give a trace of it with -trace")
 	case o.object != "" && o.pod == "":
 		return o, errors.New("-object chooses among the objects of a manifest: give that with -pod")
 	case o.log != "" && o.kubernetes == "":
@@ -208,7 +211,7 @@ func read(o options, stdin io.Reader) (input, error) {
 		}
 	}
 	if o.caseID != "" {
-		if err := in.fromCase(o.caseID); err != nil {
+		if err := in.fromCase(o.fixtures, o.caseID); err != nil {
 			return in, err
 		}
 	}
@@ -289,7 +292,7 @@ func (in *input) fromTrace(o options) error {
 	admitted := in.trace.Admitted()
 	if o.caseID == "" && o.pod == "" {
 		// A trace may be of a case that is no more.
-		if err := in.fromCase(h.Case); err != nil && !errors.Is(err, errNoCase) {
+		if err := in.fromCase(o.fixtures, h.Case); err != nil && (!errors.Is(err, errNoCase) || o.fixtures != "") {
 			return err
 		}
 	}
@@ -306,11 +309,18 @@ func (in *input) fromTrace(o options) error {
 
 var errNoCase = errors.New("there is no case")
 
-// fromCase takes the Pod and the witnesses of a bundled case.
-func (in *input) fromCase(id string) error {
+// fromCase takes the Pod and the witnesses of a case: a bundled one, or one of a folder if that is
+// given.
+func (in *input) fromCase(folder, id string) error {
 	cases, err := fixtures.All()
 	if err != nil {
 		return fmt.Errorf("reading the bundled cases: %w", err)
+	}
+	if folder != "" {
+		// The rules that it names decide nothing here.
+		if cases, err = fixtures.LoadDir(folder, nil); err != nil {
+			return fmt.Errorf("-fixtures: %w", err)
+		}
 	}
 	i := slices.IndexFunc(cases, func(c fixtures.Case) bool { return c.ID == id })
 	if i < 0 {

@@ -46,6 +46,8 @@ func TestCommand(t *testing.T) {
 	missing := filepath.Join(dir, "nothing")
 	garbled := filepath.Join(dir, "garbled")
 	assert.NilError(t, os.WriteFile(garbled, []byte("a: [\n"), 0o600))
+	wrong := own(t, "web")
+	assert.NilError(t, os.WriteFile(filepath.Join(wrong, "web", "case.yaml"), []byte("title: A.\nrules: []\n"), 0o600))
 	silent := kubeconfig(t, dir, closedPort(t))
 
 	tests := []struct {
@@ -55,6 +57,8 @@ func TestCommand(t *testing.T) {
 		want   []string
 	}{
 		{"an unknown case", []string{"-cases", "hooks/none"}, exitUsage, []string{"hooks/none", "hooks/", "-list"}},
+		{"no folder of cases", []string{"-fixtures", missing}, exitUsage, []string{"-fixtures", missing}},
+		{"a case that is wrong", []string{"-fixtures", wrong}, exitUsage, []string{filepath.Join(wrong, "web", "case.yaml") + ":2: ", "field rules"}},
 		{"a pattern that is none", []string{"-cases", "("}, exitUsage, []string{"-cases"}},
 		{"a version that is none", []string{"-kubernetes", "newest"}, exitUsage, []string{"-kubernetes", `"newest"`}},
 		{"a kubelet that is none", []string{"-kubelets", "v1.37.2,newest"}, exitUsage, []string{"-kubelets", `"newest"`}},
@@ -119,6 +123,7 @@ func TestCommand(t *testing.T) {
 	}
 
 	// What is listed is what a run with the same flags would run.
+	mine := own(t, "web", "shop/api")
 	t.Run("list", func(t *testing.T) {
 		tests := []struct {
 			name     string
@@ -129,6 +134,9 @@ func TestCommand(t *testing.T) {
 			{"labels", []string{"-labels=group=hooks"}, []string{"hooks/poststart-blocks\n"}, []string{"article/", "probes/startup-gates\n"}},
 			{"labels left out", []string{"-skip-labels=group=hooks,long=true"}, []string{"probes/startup-gates\n"}, []string{"hooks/", "long=true"}},
 			{"a kubelet's label", []string{"-kubelets=v1.28.5,v1.37.2", "-labels=kubelet=v1.28.5", "-cases=^hooks/poststart-blocks$"}, []string{"runs on  v1.28.5\n", "\n1 case of "}, nil},
+			{"own cases", []string{"-fixtures=" + mine}, []string{"shop/api\n", "web\n", "\n2 cases\n"}, []string{"hooks/"}},
+			{"one of them by its test", []string{"-fixtures=" + mine, "-test.run=TestOwn/^shop$/^api$"}, []string{"shop/api\n", "\n1 case of 2\n"}, nil},
+			{"own cases beside the others", []string{"-fixtures=built-in," + mine, "-labels=group=own"}, []string{"web\n", "\n2 cases of "}, []string{"hooks/"}},
 			{"a name", []string{"-feature=^poststart-blocks$"}, []string{"hooks/poststart-blocks\n", "\n1 case of "}, nil},
 			{"a name left out", []string{"-cases=^hooks/", "-skip-features=^poststart-blocks$"}, []string{"hooks/"}, []string{"hooks/poststart-blocks\n"}},
 			{"a test", []string{"-test.run=TestHooks/^poststart-blocks$"}, []string{"hooks/poststart-blocks\n", "\n1 case of "}, nil},

@@ -51,6 +51,9 @@ type Options struct {
 	Artifacts string
 	// Cases is a regular expression that selects cases by their path.
 	Cases string
+	// Fixtures are folders of cases, separated by commas, that are run instead of those
+	// that are built in; "built-in" among them stands for these.
+	Fixtures string
 	// RecorderImage and ShellImage are images that the nodes can pull, in
 	// place of those that are assembled and loaded.
 	RecorderImage, ShellImage string
@@ -83,6 +86,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Keep, "keep", false, "leave the cluster in place for the next run; in a cluster that exists, leave the namespaces of the cases")
 	fs.StringVar(&o.Artifacts, "artifacts", "artifacts", "`folder` for everything that is written; a relative path starts at the root of the repository")
 	fs.StringVar(&o.Cases, "cases", "", "run only the cases whose path matches the `regexp`")
+	fs.StringVar(&o.Fixtures, "fixtures", "", "run the cases of these `folders`, separated by commas, instead of those that are built in; \"built-in\" among them keeps these as well")
 	fs.StringVar(&o.RecorderImage, "recorder-image", "", "recorder `image` that the nodes can pull, instead of the one that is loaded into them")
 	fs.StringVar(&o.ShellImage, "shell-image", "", "shell `image` that the nodes can pull, instead of the one that is loaded into them")
 	fs.BoolVar(&o.NoInstall, "no-install", false, "never install a container runtime")
@@ -191,7 +195,11 @@ func selectCases(cases []fixtures.Case, expr string) ([]fixtures.Case, error) {
 	}
 	var groups []string
 	for _, c := range cases {
-		if g := groupOf(c.ID) + "/"; !slices.Contains(groups, g) {
+		g, _, nested := strings.Cut(c.ID, "/")
+		if nested {
+			g += "/"
+		}
+		if !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}

@@ -185,11 +185,14 @@ func (s *Suite) announce(res Result, name string) {
 	if res.Trace != "" {
 		path := s.shown(filepath.Join(s.artifacts, filepath.FromSlash(res.Trace)))
 		fmt.Fprintf(&b, "  trace    %s\n", path)
-		gates := ""
+		more := ""
 		if g := s.options.FeatureGates; g != "" {
-			gates = " -feature-gates=" + quote(g)
+			more = " -feature-gates=" + quote(g)
 		}
-		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s%s\n", quote(path), gates)
+		if dir := s.caseOf(res.Case).Dir; dir != "" {
+			more += " -fixtures=" + quote(s.shown(dir))
+		}
+		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s%s\n", quote(path), more)
 	}
 	fmt.Fprintf(&b, "  rerun    %s\n\n", s.rerun(res))
 	s.progress.Print(b.String())
@@ -197,8 +200,7 @@ func (s *Suite) announce(res Result, name string) {
 
 // rerun is the command that runs one case again, on the same kind of cluster.
 func (s *Suite) rerun(res Result) string {
-	group, name, _ := strings.Cut(res.Case, "/")
-	words := []string{"go", "test", "./suites", "-count=1", "-run", "Test" + title(group) + "/^" + name + "$"}
+	words := []string{"go", "test", "./suites", "-count=1", "-run", s.pattern(res.Case)}
 	if file := s.files[res.Kubelet]; file != "" {
 		words = append(words, "-kubelet-files="+s.shown(file))
 	} else if s.kubelets != nil {

@@ -283,7 +283,6 @@ func TestTitle(t *testing.T) {
 	for in, want := range map[string]string{"hooks": "Hooks", "init-containers": "InitContainers", "a": "A"} {
 		assert.Equal(t, title(in), want)
 	}
-	assert.Equal(t, fmt.Sprint(groupOf("hooks/poststart-blocks")), "hooks")
 }
 
 // TestSecondRun: only a case that showed nothing is run once more; what the first

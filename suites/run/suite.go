@@ -147,8 +147,8 @@ func (s *Suite) configure() error {
 	if s.root, err = root(wd); err != nil {
 		return fmt.Errorf("finding the root of the repository: %w", err)
 	}
-	if s.all, err = fixtures.All(); err != nil {
-		return fmt.Errorf("reading the cases: %w", err)
+	if s.all, err = casesOf(s.root, s.options.Fixtures); err != nil {
+		return err
 	}
 	if err := misused(s.read()); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (s *Suite) gated() []string {
 func (s *Suite) Group(t *testing.T, group string) {
 	var jobs []*job
 	for _, c := range s.cases {
-		if groupOf(c.ID) != group {
+		if of, _ := testOf(c); of != group {
 			continue
 		}
 		for _, col := range s.columns {
@@ -299,7 +299,7 @@ type job struct {
 // name and label. The case runs in the feature's set-up, because only that can skip
 // the whole feature: one that only skipped its assessment would count as passed.
 func (s *Suite) feature(j *job) features.Feature {
-	group, name, _ := strings.Cut(j.c.ID, "/")
+	_, name := testOf(j.c)
 	if s.several {
 		name += "/" + j.col.kubelet
 	}
@@ -309,7 +309,9 @@ func (s *Suite) feature(j *job) features.Feature {
 			b.WithLabel(key, v)
 		}
 	}
-	b.WithLabel("group", group)
+	for _, group := range groupsOf(j.c) {
+		b.WithLabel("group", group)
+	}
 	for _, name := range s.kubeletLabels(j.col.kubelet) {
 		b.WithLabel("kubelet", name)
 	}
@@ -526,12 +528,6 @@ func (s *Suite) saveReport(r *Report) error {
 		return fmt.Errorf("adding to the step summary: %w", err)
 	}
 	return nil
-}
-
-// groupOf returns the group of a case.
-func groupOf(id string) string {
-	group, _, _ := strings.Cut(id, "/")
-	return group
 }
 
 // title returns a group as its test function is named: "Hooks", "PodGroups".

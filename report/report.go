@@ -91,7 +91,8 @@ const (
 
 // Run is one run of a case on a kubelet.
 type Run struct {
-	// Case is the path of the case, "hooks/poststart-blocks", and Group its first part.
+	// Case is the path of the case, "hooks/poststart-blocks", and Group that of which it is
+	// one, "hooks"; "own" for a case that is not built in.
 	Case  string `json:"case"`
 	Group string `json:"group"`
 	// Title, Rules and Labels are those of the case: its sentence, the slugs of the rules
@@ -127,6 +128,8 @@ type Run struct {
 	// Trace is the path of the trace, with slashes and from the folder of the report;
 	// empty where none was saved.
 	Trace string `json:"trace,omitempty"`
+	// Fixtures is the folder of cases that the case is in, where it is not built in.
+	Fixtures string `json:"fixtures,omitempty"`
 	// Rerun is the command that runs the case again.
 	Rerun string `json:"rerun,omitempty"`
 	// Observed is what of the recording can be compared with other recordings of the case;

@@ -53,8 +53,8 @@ func TestGroup(t *testing.T) {
 	slices.Sort(order)
 	assert.DeepEqual(t, order, []string{"g/later on n", "g/longest on m", "g/longest on n", "g/short on m", "g/short on n"})
 	words := map[string]int{}
-	for _, r := range s.report().Results {
-		words[r.Word()+" on "+r.Kubelet]++
+	for _, r := range s.report().Runs {
+		words[r.Outcome+" on "+r.Kubelet]++
 	}
 	assert.DeepEqual(t, words, map[string]int{"pass on v1.28.5": 2, "skipped on v1.28.5": 1, "pass on v1.37.2": 3})
 }

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,11 +18,12 @@ import (
 	"github.com/podorder/podorder/harness/nodeimage"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
 )
 
 // column is one kubelet on which the cases are run, and where.
 type column struct {
-	// kubelet is its name; see byFile.
+	// kubelet is its name; see report.ByName.
 	kubelet string
 	// nodes run it. The empty name leaves the choice to the harness.
 	nodes []string
@@ -44,7 +44,7 @@ func parseKubelets(list string) ([]string, error) {
 		}
 		out = append(out, v)
 	}
-	slices.SortFunc(out, compareVersions)
+	slices.SortFunc(out, report.CompareKubelets)
 	return out, nil
 }
 
@@ -53,16 +53,6 @@ func withV(version string) string {
 	if version != "" && version[0] >= '0' && version[0] <= '9' {
 		return "v" + version
 	}
-	return version
-}
-
-// A kubelet is named by its version. One of the user's own build of which it is not
-// the only one is named by its file as well: "v1.37.2@patched".
-const byFile = "@"
-
-// versionOf returns the version of the kubelet that has a name.
-func versionOf(name string) string {
-	version, _, _ := strings.Cut(name, byFile)
 	return version
 }
 
@@ -89,7 +79,7 @@ func kubeletFiles(root, list string, others []string) (map[string]string, error)
 			continue
 		}
 		for i, name := range distinct(paths) {
-			files[v+byFile+name] = paths[i]
+			files[v+report.ByName+name] = paths[i]
 		}
 	}
 	return files, nil
@@ -157,7 +147,7 @@ func askVersion(path string) (string, error) {
 // withFiles adds the names of the user's own kubelets to those of -kubelets.
 func withFiles(kubelets []string, files map[string]string) []string {
 	kubelets = slices.AppendSeq(kubelets, maps.Keys(files))
-	slices.SortFunc(kubelets, compareVersions)
+	slices.SortFunc(kubelets, report.CompareKubelets)
 	return kubelets
 }
 
@@ -177,16 +167,6 @@ var (
 	vendor     = regexp.MustCompile(`^-[a-zA-Z]`)
 	preRelease = regexp.MustCompile(`^-(alpha|beta|rc)([^a-zA-Z]|$)`)
 )
-
-// compareVersions orders kubelets by their versions, and those of one version by name.
-func compareVersions(a, b string) int {
-	v, errA := trace.ParseRelease(versionOf(a))
-	w, errB := trace.ParseRelease(versionOf(b))
-	if errA != nil || errB != nil {
-		return strings.Compare(a, b)
-	}
-	return cmp.Or(v.Compare(w), strings.Compare(a, b))
-}
 
 // waves divides kubelets among clusters, one after the other, of at most so many
 // workers each. The clusters are about equally large.
@@ -251,7 +231,7 @@ func columns(nodes []nodeInfo, want []string) ([]column, error) {
 			c.nodes = append(c.nodes, n.name)
 		}
 	}
-	slices.SortFunc(there, compareVersions)
+	slices.SortFunc(there, report.CompareKubelets)
 	if want == nil {
 		want = there
 	}
@@ -287,7 +267,7 @@ type kubeletSource func(ctx context.Context, version string) (path string, err e
 // kubeletOf is the name of the kubelet of a node that reports a version; label is that
 // of its worker, its place among the kubelets of the run.
 func kubeletOf(reported, label string, kubelets []string) string {
-	if i, err := strconv.Atoi(label); err == nil && i >= 0 && i < len(kubelets) && versionOf(kubelets[i]) == reported {
+	if i, err := strconv.Atoi(label); err == nil && i >= 0 && i < len(kubelets) && report.VersionOf(kubelets[i]) == reported {
 		return kubelets[i]
 	}
 	return reported
@@ -300,7 +280,7 @@ func workers(ctx context.Context, kubelets []string, files map[string]string, im
 	var out []cluster.Worker
 	for i, v := range kubelets {
 		w := cluster.Worker{Kubelet: files[v]}
-		if versionOf(v) != v {
+		if report.VersionOf(v) != v {
 			// What the node reports is the version alone.
 			w.Kind = strconv.Itoa(i)
 		}

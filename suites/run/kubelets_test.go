@@ -15,6 +15,7 @@ import (
 
 	"github.com/podorder/podorder/harness/cluster"
 	"github.com/podorder/podorder/harness/nodeimage"
+	"github.com/podorder/podorder/report"
 )
 
 // eleven are the kubelets that the suite is measured on.
@@ -225,7 +226,7 @@ func TestKubeletNames(t *testing.T) {
 		assert.NilError(t, err)
 		assert.DeepEqual(t, got, tt.want)
 		for name := range got {
-			assert.Equal(t, versionOf(name), "v1.34.4")
+			assert.Equal(t, report.VersionOf(name), "v1.34.4")
 		}
 	}
 	files, err := kubeletFiles(root, "patched,one/kubelet", []string{"v1.34.4"})
@@ -239,7 +240,7 @@ func TestKubeletNames(t *testing.T) {
 	assert.NilError(t, err)
 	var nodes []nodeInfo
 	for i, w := range made {
-		reported := versionOf(all[i])
+		reported := report.VersionOf(all[i])
 		nodes = append(nodes, nodeInfo{name: string(rune('a' + i)), kubelet: kubeletOf(reported, w.Kind, all)})
 	}
 	cols, err := columns(nodes, all)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/report"
 	"github.com/podorder/podorder/suites/upstream"
 )
 
@@ -44,7 +45,7 @@ func list(jobs []*job, cols []column, cases, all []fixtures.Case) string {
 			fmt.Fprintf(&b, "    kubelet  %s\n", v)
 		}
 		if len(on) < len(cols) {
-			slices.SortFunc(on, compareVersions)
+			slices.SortFunc(on, report.CompareKubelets)
 			fmt.Fprintf(&b, "    runs on  %s\n", strings.Join(on, " "))
 		}
 		fmt.Fprintf(&b, "    rules    %s\n", strings.Join(c.Rules, " "))

@@ -14,6 +14,7 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/harness/nodeimage"
 	"github.com/podorder/podorder/reference"
+	"github.com/podorder/podorder/report/judged"
 )
 
 func TestSelectCases(t *testing.T) {
@@ -131,9 +132,9 @@ func TestGates(t *testing.T) {
 	o, err := s.clusterOptions([]string{})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, o.FeatureGates, map[string]bool{"ContainerStopSignals": true})
-	v := judge(caseByID(t, startup), "ContainerStopSignals=true", recording(ordered...), nil).verdict
+	v := judged.Judge(caseByID(t, startup), "ContainerStopSignals=true", recording(ordered...), nil).Verdict
 	assert.Equal(t, v.Outcome, reference.Pass, v.Text())
-	v = judge(caseByID(t, startup), "Nothing=true", recording(ordered...), nil).verdict
+	v = judged.Judge(caseByID(t, startup), "Nothing=true", recording(ordered...), nil).Verdict
 	assert.Equal(t, v.Outcome, reference.Broken, v.Text())
 }
 

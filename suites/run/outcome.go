@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
 	"github.com/podorder/podorder/suites/claims"
 )
 
@@ -17,12 +17,13 @@ type outcome struct {
 	failed atomic.Bool // a case, so that no other is to begin
 
 	mu      sync.Mutex
-	results []Result
+	runs    []report.Run
 	claims  map[string]*claims.Tally // by kubelet
 	started time.Time                // of the first case on this cluster
 	ended   time.Time                // of the last verdict
 	wall    time.Duration            // of earlier clusters
-	ready   time.Duration            // how long the clusters took until they could run cases
+
+	clusters []report.Cluster
 }
 
 // begun notes when the first case begins.
@@ -34,18 +35,18 @@ func (o *outcome) begun() {
 	}
 }
 
-// add takes what happened to a case.
-func (o *outcome) add(res Result) {
+// add takes the runs of a case.
+func (o *outcome) add(runs ...report.Run) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.results = append(o.results, res)
+	o.runs = append(o.runs, runs...)
 	o.ended = time.Now()
 }
 
-// claim looks at what a trace shows of the public claims. One that is broken
-// shows nothing.
-func (o *outcome) claim(res Result, tr *trace.Trace) {
-	if tr == nil || res.Skipped != "" || res.Verdict.Outcome == reference.Broken {
+// claim looks at what the trace of a run shows of the public claims. One that is broken
+// shows nothing. added are the containers that somebody else added to the Pod.
+func (o *outcome) claim(run *report.Run, tr *trace.Trace, added []string) {
+	if tr == nil || run.Outcome == report.Skipped || run.Outcome == report.Broken {
 		return
 	}
 	o.mu.Lock()
@@ -53,10 +54,10 @@ func (o *outcome) claim(res Result, tr *trace.Trace) {
 	if o.claims == nil {
 		o.claims = map[string]*claims.Tally{}
 	}
-	if o.claims[res.Kubelet] == nil {
-		o.claims[res.Kubelet] = &claims.Tally{}
+	if o.claims[run.Kubelet] == nil {
+		o.claims[run.Kubelet] = &claims.Tally{}
 	}
-	o.claims[res.Kubelet].Add(claims.Recording{Path: res.Trace, Trace: tr, Added: res.changes.Containers()})
+	o.claims[run.Kubelet].Add(claims.Recording{Path: run.Trace, Trace: tr, Added: added})
 }
 
 // rest adds up the times of a cluster that has run its cases.
@@ -70,15 +71,19 @@ func (o *outcome) rest() {
 }
 
 // report returns it as far as it does not depend on where the cases ran.
-func (o *outcome) report() *Report {
+func (o *outcome) report() *report.Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := &Report{Results: slices.Clone(o.results), Cluster: o.ready, Wall: o.wall}
+	wall := o.wall
 	if !o.started.IsZero() {
-		r.Wall += o.ended.Sub(o.started)
+		wall += o.ended.Sub(o.started)
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(o.claims), compareVersions) {
+	r := &report.Report{
+		Version: report.Version, Runs: slices.Clone(o.runs), Seconds: wall.Seconds(), Clusters: slices.Clone(o.clusters), Kubelets: []report.Kubelet{},
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(o.claims), report.CompareKubelets) {
 		r.Claims = append(r.Claims, claims.Column{Kubelet: k, Results: o.claims[k].Results()})
 	}
+	r.Sort()
 	return r
 }

@@ -26,8 +26,8 @@ func NewProgress(out, live io.Writer) *Progress {
 	return &Progress{start: time.Now(), now: time.Now, out: out, live: live, file: io.Discard}
 }
 
-// Keep writes everything that is printed from now on to a file as well.
-func (p *Progress) Keep(file io.Writer) {
+// KeepIn writes everything that is printed from now on to a file as well.
+func (p *Progress) KeepIn(file io.Writer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.file = file
@@ -47,6 +47,13 @@ func (p *Progress) Print(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	io.WriteString(p.out, text)
+	io.WriteString(p.file, text)
+}
+
+// Keep writes a text to the file alone, because somebody else prints it.
+func (p *Progress) Keep(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	io.WriteString(p.file, text)
 }
 

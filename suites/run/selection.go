@@ -16,6 +16,7 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/harness/cluster"
 	"github.com/podorder/podorder/harness/nodeimage"
+	"github.com/podorder/podorder/report"
 )
 
 // selection collects what the flags select, instead of running it.
@@ -100,7 +101,7 @@ func (s *Suite) there(ctx context.Context) ([]column, error) {
 // meant reports whether a case is meant for the kubelet of a job. What is not known
 // yet excludes nothing.
 func (j *job) meant() bool {
-	return j.col.kubelet == "" || j.c.Versions.Includes(versionOf(j.col.kubelet))
+	return j.col.kubelet == "" || j.c.Versions.Includes(report.VersionOf(j.col.kubelet))
 }
 
 // narrow keeps the cases that are selected. Selecting nothing, or nothing for one of
@@ -131,11 +132,14 @@ func (s *Suite) narrow(jobs []*job, cols []column) error {
 	return nil
 }
 
-// names joins the kubelets of columns.
-func names(cols []column) string {
+// kubeletsOf are the names of the kubelets of columns.
+func kubeletsOf(cols []column) []string {
 	var out []string
 	for _, c := range cols {
 		out = append(out, c.kubelet)
 	}
-	return strings.Join(out, ", ")
+	return out
 }
+
+// names joins the kubelets of columns.
+func names(cols []column) string { return strings.Join(kubeletsOf(cols), ", ") }

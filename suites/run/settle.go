@@ -12,8 +12,13 @@ import (
 	"time"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/harness"
+	"github.com/podorder/podorder/harness/record"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
+	"github.com/podorder/podorder/report/judged"
+	"github.com/podorder/podorder/report/observed"
 )
 
 // recorded is what running a case leaves.
@@ -39,62 +44,104 @@ const evidencePatience = time.Minute
 
 // settle runs one case once, has it judged, saves both, and prints the verdict.
 // It never returns without a verdict or the reason why the case was skipped; what
-// goes wrong on the way is the reason of a verdict. run counts the runs of a
+// goes wrong on the way is the reason of a verdict. number counts the runs of a
 // repeated case from 1; it is 0 for a case that runs once.
-func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node string, run int) (res Result) {
-	res = Result{Case: c.ID, Title: c.Title, Kubelet: kubelet}
-	name := s.named(res, run)
-	dir := s.folder(c, kubelet, run)
-	start := time.Now()
+func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node string, number int) (run report.Run) {
+	run = runOf(c, kubelet, number)
+	if c.Dir != "" {
+		run.Fixtures = s.shown(c.Dir)
+	}
+	run.Rerun, run.Started = s.rerun(run.Case, kubelet), time.Now()
+	name := s.named(&run)
+	dir := s.folder(c, kubelet, number)
 	defer func() {
 		// A panic in a test ends the process before anything is cleaned up.
 		if p := recover(); p != nil {
-			res.Verdict = reference.Verdict{Outcome: reference.Broken, Reason: fmt.Sprintf("panic while running the case: %v", p)}
+			run.Set(broken(fmt.Errorf("panic while running the case: %v", p)))
 		}
-		if res.Skipped != "" && res.Trace == "" {
+		if run.Outcome == report.Skipped && run.Trace == "" {
 			_ = os.RemoveAll(dir) // nothing was recorded; the reason is in the report
-			s.progress.Printf("%s: skipped: %s", name, res.Skipped)
+			s.progress.Printf("%s: skipped: %s", name, run.Reason)
 			return
 		}
-		res.Took = time.Since(start)
-		if err := saveVerdict(dir, res); err != nil {
-			res.Skipped, res.Verdict = "", reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
+		run.Seconds = time.Since(run.Started).Seconds()
+		if err := saveVerdict(dir, &run); err != nil {
+			run.Set(broken(err))
 		}
-		s.announce(res, name)
+		s.announce(&run, name)
 	}()
 	if err := prepareFolder(dir, c); err != nil {
-		res.Verdict = reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
-		return res
+		run.Set(broken(err))
+		return run
 	}
 	s.progress.Printf("%s: started", name)
 	rec, err := s.record(ctx, c, node, dir)
 	if skip := new(skipError); errors.As(err, &skip) && rec.trace == nil && ctx.Err() == nil {
-		res.Skipped = skip.why
-		return res
+		run.Skip(skip.why)
+		return run
 	}
 	if rec.path != "" {
 		if rel, err := filepath.Rel(s.artifacts, rec.path); err == nil {
-			res.Trace = filepath.ToSlash(rel)
+			run.Trace = filepath.ToSlash(rel)
 		}
 	}
-	if rec.trace != nil && rec.trace.Header.Kubelet != "" && versionOf(kubelet) != rec.trace.Header.Kubelet {
-		res.Kubelet = rec.trace.Header.Kubelet
+	if rec.trace != nil && rec.trace.Header.Kubelet != "" && report.VersionOf(kubelet) != rec.trace.Header.Kubelet {
+		run.Kubelet = rec.trace.Header.Kubelet
+		run.Rerun = s.rerun(run.Case, run.Kubelet)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // what that broke is of no interest
 	}
-	j := judge(c, s.options.FeatureGates, rec.trace, err)
-	res.Verdict, res.Skipped, res.changes = j.verdict, j.skipped, j.changes
-	s.claim(res, rec.trace)
+	run.Ended = ended(err)
+	j := judged.Judge(c, s.options.FeatureGates, rec.trace, run.Ended)
+	run.Admission = j.Changes.List()
+	if j.Skipped != "" {
+		run.Skip(j.Skipped)
+	} else {
+		run.Set(j.Verdict)
+	}
+	if rec.trace != nil {
+		if pod := judged.Pod(c, rec.trace); pod != nil {
+			b := observed.Of(pod, rec.trace)
+			run.Observed = &b
+		}
+	}
+	s.claim(&run, rec.trace, j.Changes.Containers())
 	// A run that is being interrupted has no time for it.
-	if !res.Verdict.Outcome.Green() && rec.evidence != nil && ctx.Err() == nil {
+	if run.Outcome != report.Pass && rec.evidence != nil && ctx.Err() == nil {
 		ctx, cancel := context.WithTimeoutCause(ctx, evidencePatience, fmt.Errorf("gave up after %v", evidencePatience))
 		defer cancel()
 		if err := rec.evidence(ctx); err != nil {
 			s.progress.Printf("%s: evidence is incomplete: %v", name, err)
 		}
 	}
-	return res
+	return run
+}
+
+// runOf is a run of a case that nothing has come of yet.
+func runOf(c fixtures.Case, kubelet string, number int) report.Run {
+	group, _ := testOf(c)
+	return report.Run{Case: c.ID, Group: group, Title: c.Title, Rules: c.Rules, Labels: labels(c), Kubelet: kubelet, Repeat: number}
+}
+
+// broken is the verdict where there is no usable trace.
+func broken(err error) reference.Verdict {
+	return reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}
+}
+
+// ended says what kept a run from its last step.
+func ended(err error) *report.Ended {
+	if err == nil {
+		return nil
+	}
+	e := &report.Ended{Why: err.Error()}
+	if wanted := new(record.AwaitError); errors.As(err, &wanted) {
+		e.Awaited = wanted.What
+	}
+	if decided := new(harness.DecidedError); errors.As(err, &decided) {
+		e.Decided = decided.Why
+	}
+	return e
 }
 
 // folder is where everything about a case on a kubelet goes; run as for settle.
@@ -107,13 +154,13 @@ func (s *Suite) folder(c fixtures.Case, kubelet string, run int) string {
 }
 
 // named is how progress names a run.
-func (s *Suite) named(res Result, run int) string {
-	name := res.Case
+func (s *Suite) named(run *report.Run) string {
+	name := run.Case
 	if s.several {
-		name += " on " + res.Kubelet
+		name += " on " + run.Kubelet
 	}
-	if run > 0 {
-		name += fmt.Sprintf(" (%d of %d)", run, s.options.Repeat)
+	if run.Repeat > 0 {
+		name += fmt.Sprintf(" (%d of %d)", run.Repeat, s.options.Repeat)
 	}
 	return name
 }
@@ -134,15 +181,15 @@ func prepareFolder(dir string, c fixtures.Case) error {
 
 // saveVerdict writes verdict.json: the verdict as the judge prints it, and what somebody else made of
 // the Pod. A case that was skipped has its reason there.
-func saveVerdict(dir string, res Result) error {
-	v, err := json.Marshal(res.Verdict)
-	if res.Skipped != "" {
-		v, err = json.Marshal(map[string]string{"verdict": res.Word(), "reason": res.Skipped})
+func saveVerdict(dir string, run *report.Run) error {
+	v, err := json.Marshal(run.Verdict)
+	if run.Outcome == report.Skipped {
+		v, err = json.Marshal(map[string]string{"verdict": run.Outcome, "reason": run.Reason})
 	}
 	if err != nil {
 		return fmt.Errorf("encoding the verdict: %w", err)
 	}
-	changes, err := json.Marshal(res.changes.List())
+	changes, err := json.Marshal(run.Admission)
 	if err != nil {
 		return fmt.Errorf("encoding what became of the Pod: %w", err)
 	}
@@ -152,63 +199,56 @@ func saveVerdict(dir string, res Result) error {
 		return fmt.Errorf("encoding the verdict: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "verdict.json"), append(b.Bytes(), '\n'), 0o644); err != nil {
-		return fmt.Errorf("saving the verdict %q: %w", res.Word(), err)
+		return fmt.Errorf("saving the verdict %q: %w", run.Outcome, err)
 	}
 	return nil
 }
 
-// notRun is the result of a case that an interrupted run did not get to.
-func notRun(c fixtures.Case, kubelet string, why error) Result {
-	return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Verdict: reference.Verdict{
-		Outcome: reference.Inconclusive, Reason: fmt.Sprintf("the case was not run: %v", why),
-	}}
+// notRun is a run that an interrupted suite did not get to.
+func notRun(run report.Run, why error) report.Run {
+	run.Set(reference.Verdict{Outcome: reference.Inconclusive, Reason: fmt.Sprintf("the case was not run: %v", why)})
+	return run
 }
 
-// announce prints the verdict of a run: one line for a pass, for anything else
+// announce prints what came of a run: one line for a pass, for anything else
 // the whole of it and how to go on.
-func (s *Suite) announce(res Result, name string) {
-	admission := res.changes.String()
-	switch {
-	case res.Skipped != "":
-		s.progress.Printf("%s: %s", name, joined("skipped: "+res.Skipped, admission))
-		return
-	case res.Verdict.Outcome == reference.Pass:
-		s.progress.Printf("%s: %s", name, joined("pass after "+seconds(res.Took), admission))
-		return
+func (s *Suite) announce(run *report.Run, name string) {
+	line := ""
+	switch run.Outcome {
+	case report.Skipped:
+		line = name + ": skipped: " + run.Reason
+	case report.Pass:
+		line = fmt.Sprintf("%s: pass after %.1fs", name, run.Seconds)
 	}
-	var b strings.Builder
-	b.WriteString("\n" + strings.TrimRight(res.Verdict.Text(), "\n") + "\n")
-	fmt.Fprintf(&b, "  case     %s, kubelet %s: %s\n", res.Case, res.Kubelet, res.Title)
-	if admission != "" {
-		fmt.Fprintf(&b, "  Pod      %s\n", admission)
+	switch admission := run.Admitted(); {
+	case line == "" && s.tells:
+		// Its test says it, so that it stands where a reader of go test looks for it.
+		s.progress.Keep(s.explained(run))
+	case line == "":
+		s.progress.Print(s.explained(run))
+	case admission == "":
+		s.progress.Printf("%s", line)
+	default:
+		s.progress.Printf("%s; %s", line, admission)
 	}
-	if res.Trace != "" {
-		path := s.shown(filepath.Join(s.artifacts, filepath.FromSlash(res.Trace)))
-		fmt.Fprintf(&b, "  trace    %s\n", path)
-		more := ""
-		if g := s.options.FeatureGates; g != "" {
-			more = " -feature-gates=" + quote(g)
-		}
-		if dir := s.caseOf(res.Case).Dir; dir != "" {
-			more += " -fixtures=" + quote(s.shown(dir))
-		}
-		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s%s\n", quote(path), more)
-	}
-	fmt.Fprintf(&b, "  rerun    %s\n\n", s.rerun(res))
-	s.progress.Print(b.String())
+}
+
+// explained is the whole explanation of a run, parted from what stands around it.
+func (s *Suite) explained(run *report.Run) string {
+	return "\n" + run.Text(s.shown(s.artifacts), s.options.FeatureGates) + "\n"
 }
 
 // rerun is the command that runs one case again, on the same kind of cluster.
-func (s *Suite) rerun(res Result) string {
-	words := []string{"go", "test", "./suites", "-count=1", "-run", s.pattern(res.Case)}
-	if file := s.files[res.Kubelet]; file != "" {
+func (s *Suite) rerun(id, kubelet string) string {
+	words := []string{"go", "test", "./suites", "-count=1", "-run", s.pattern(id)}
+	if file := s.files[kubelet]; file != "" {
 		words = append(words, "-kubelet-files="+s.shown(file))
 	} else if s.kubelets != nil {
-		words = append(words, "-kubelets="+res.Kubelet)
+		words = append(words, "-kubelets="+kubelet)
 	}
 	words = append(words, s.again...)
 	for i, w := range words {
-		words[i] = quote(w)
+		words[i] = report.Quote(w)
 	}
 	return strings.Join(words, " ")
 }
@@ -219,15 +259,4 @@ func (s *Suite) shown(path string) string {
 		return rel
 	}
 	return path
-}
-
-// quote makes a word safe for a shell.
-func quote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

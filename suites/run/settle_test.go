@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,9 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
-	"github.com/podorder/podorder/harness"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
 )
 
 const startup = "article/startup-sequence"
@@ -75,75 +74,6 @@ func recordingOf(admitted *corev1.Pod, lines ...string) *trace.Trace {
 		tr.Entries = append(tr.Entries, trace.Entry{At: at, Line: i + 4, Log: &l})
 	}
 	return tr
-}
-
-func TestJudge(t *testing.T) {
-	c := caseByID(t, startup)
-	late := errors.New("waiting for line container2 / main: deadline exceeded")
-	decided := fmt.Errorf("step 2: %w", &harness.DecidedError{Why: "hooks/poststart-blocks-next, line 6"})
-	foreign := recording(append(ordered, "hello")...)
-	unversioned := recording(ordered...)
-	unversioned.Header.Kubelet = ""
-	tests := []struct {
-		name    string
-		trace   *trace.Trace
-		ran     error
-		outcome reference.Outcome
-		rule    string
-		reason  string
-	}{
-		{"as it should be", recording(ordered...), nil, reference.Pass, "", ""},
-		{"a violation", recording(early...), nil, reference.Violation, "hooks/poststart-blocks-next", ""},
-		{"a violation, and a step that never ended", recording(early...), late, reference.Violation, "hooks/poststart-blocks-next", late.Error()},
-		{"a violation, for which the case was ended", recording(early...), decided, reference.Violation, "hooks/poststart-blocks-next", ""},
-		{"a case that was ended for what is none", recording(ordered...), decided, reference.Inconclusive, "", "hooks/poststart-blocks-next, line 6"},
-		{"a step that never ended", recording(ordered[:4]...), late, reference.Inconclusive, "", late.Error()},
-		{"all witnesses, and a step that never ended", recording(ordered...), late, reference.Inconclusive, "", late.Error()},
-		{"no witness", recording(ordered[:4]...), nil, reference.Inconclusive, "", "container2 / main"},
-		{"an empty log", recording(), nil, reference.Inconclusive, "", ""},
-		{"no Pod", recordingOf(nil, ordered...), nil, reference.Inconclusive, "", "no Pod"},
-		{"no Pod, and a step that never ended", recordingOf(nil), late, reference.Inconclusive, "", late.Error()},
-		{"no trace", nil, late, reference.Broken, "", late.Error()},
-		{"no trace and no error", nil, nil, reference.Broken, "", "nothing was recorded"},
-		{"a foreign line", foreign, nil, reference.Broken, "", "hello"},
-		{"no kubelet", unversioned, nil, reference.Broken, "", "header"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			j := judge(c, "", tt.trace, tt.ran)
-			v := j.verdict
-			assert.Equal(t, j.skipped, "")
-			assert.Equal(t, v.Outcome, tt.outcome, v.Text())
-			assert.Equal(t, v.Rule, tt.rule)
-			assert.Check(t, is.Contains(v.Reason, tt.reason))
-			if tt.ran == decided && tt.outcome == reference.Violation {
-				assert.Check(t, !strings.Contains(v.Text(), "did not end well"))
-			}
-		})
-	}
-}
-
-// TestDecides: a case that waits is decided by a violation, and by nothing else that it may come to.
-func TestDecides(t *testing.T) {
-	c := caseByID(t, startup)
-	elsewhere := startupPod()
-	elsewhere.Spec.Containers[1].Command = []string{"other"}
-	for name, tt := range map[string]struct {
-		trace *trace.Trace
-		want  string
-	}{
-		"nothing yet":                  {recording(), ""},
-		"no witness yet":               {recording(ordered[:2]...), ""},
-		"as it should be":              {recording(ordered...), ""},
-		"a violation":                  {recording(early...), "hooks/poststart-blocks-next, line 7"},
-		"a violation, in another case": {recordingOf(elsewhere, early...), ""},
-		"no Pod yet":                   {recordingOf(nil), ""},
-		"no kubelet yet":               {&trace.Trace{}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, decides(c, "", tt.trace), tt.want)
-		})
-	}
 }
 
 // suiteFor returns a suite that records with a function instead of a cluster,
@@ -266,22 +196,57 @@ func TestSettleUnsaved(t *testing.T) {
 	assert.Check(t, is.Contains(res.Verdict.Reason, s.artifacts))
 }
 
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"":              "''",
-		"-kubernetes":   "-kubernetes",
-		"TestA/^b$":     "'TestA/^b$'",
-		"it's":          `'it'\''s'`,
-		"a b":           "'a b'",
-		"v1.37.2@sha:x": "v1.37.2@sha:x",
-	} {
-		assert.Equal(t, quote(in), want)
-	}
-}
-
 func TestTitle(t *testing.T) {
 	for in, want := range map[string]string{"hooks": "Hooks", "init-containers": "InitContainers", "a": "A"} {
 		assert.Equal(t, title(in), want)
+	}
+}
+
+// TestSettleAdmitted: what somebody else made of the Pod stands beside the verdict
+// wherever that is shown, and what was recorded of a case that is skipped is kept.
+func TestSettleAdmitted(t *testing.T) {
+	c := caseByID(t, startup)
+	injected, wrapped := startupPod(), startupPod()
+	always := corev1.ContainerRestartPolicyAlways
+	injected.Spec.InitContainers = []corev1.Container{{Name: "added", Image: "mesh:1", RestartPolicy: &always}}
+	wrapped.Spec.Containers[0].Command = []string{"wrap"}
+	for _, tt := range []struct {
+		name, word, list, line string
+		pod                    *corev1.Pod
+	}{
+		{"a pass", "pass", "added initContainers[added]", "admission added: initContainers[added]", injected},
+		{"skipped", "skipped", "added containers[container1].command", "admission added: containers[container1].command", wrapped},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, printed := suiteFor(t, saved(t, recordingOf(tt.pod, ordered...), nil, nil))
+			res := s.settle(t.Context(), c, "v1.37.2", "n", 0)
+			assert.Equal(t, res.Outcome, tt.word, res.Explanation)
+			assert.Check(t, is.Contains(printed.String(), tt.line))
+			dir := filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence")
+			_, err := os.Stat(filepath.Join(dir, "trace.jsonl"))
+			assert.NilError(t, err)
+			b, err := os.ReadFile(filepath.Join(dir, "verdict.json"))
+			assert.NilError(t, err)
+			var v struct {
+				Verdict, Reason string
+				Admission       []string
+			}
+			assert.NilError(t, json.Unmarshal(b, &v))
+			assert.Equal(t, v.Verdict, tt.word)
+			assert.Equal(t, v.Reason, res.Reason)
+			assert.DeepEqual(t, v.Admission, []string{tt.list})
+
+			other := res
+			other.Kubelet = "v1.28.5"
+			for _, runs := range [][]report.Run{{res}, {res, other}} {
+				r := report.Report{Runs: runs}
+				assert.Check(t, is.Contains(r.Table(), tt.line))
+				assert.Check(t, is.Contains(r.Markdown("", report.SummaryLimit), tt.line))
+				all, err := r.VerdictsJSON()
+				assert.NilError(t, err)
+				assert.Check(t, is.Contains(string(all), tt.list))
+			}
+		})
 	}
 }
 
@@ -301,19 +266,19 @@ func TestSecondRun(t *testing.T) {
 	c := caseByID(t, startup)
 	first := s.settle(t.Context(), c, "v1.37.2", "n", 0)
 	assert.Equal(t, first.Verdict.Outcome, reference.Inconclusive)
-	assert.Assert(t, s.once(first))
+	assert.Assert(t, s.once(&first))
 	res := s.secondRun(t.Context(), c, "v1.37.2", "n", first)
 	assert.Equal(t, res.Verdict.Outcome, reference.Pass, res.Verdict.Text())
 	assert.Equal(t, res.First, first.Verdict.Reason)
-	assert.Check(t, is.Contains(res.what(), "second run"))
+	assert.Check(t, is.Contains(res.Brief(), "second run"))
 	assert.Check(t, is.Contains(printed.String(), "run once more"))
 	for _, dir := range []string{"startup-sequence", "startup-sequence.first"} {
 		_, err := os.Stat(filepath.Join(s.artifacts, "v1.37.2", "article", dir, "verdict.json"))
 		assert.NilError(t, err)
 	}
 
-	assert.Assert(t, !s.once(res), "a pass stands")
-	assert.Assert(t, !s.once(Result{Verdict: reference.Verdict{Outcome: reference.Violation}}), "a violation stands")
+	assert.Assert(t, !s.once(&res), "a pass stands")
+	assert.Assert(t, !s.once(&report.Run{Outcome: report.Violation}), "a violation stands")
 	s.options.Again = false
-	assert.Assert(t, !s.once(first))
+	assert.Assert(t, !s.once(&first))
 }

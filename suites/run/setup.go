@@ -29,6 +29,9 @@ import (
 	"github.com/podorder/podorder/harness/shutdown"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
+	"github.com/podorder/podorder/report/forms"
+	"github.com/podorder/podorder/report/judged"
 )
 
 // main runs the suite on a cluster.
@@ -38,7 +41,7 @@ func (s *Suite) main(m *testing.M) (status int) {
 	}
 	// What an earlier run reported must not pass for the report of this one. Of
 	// its recordings, those of the cases that are run now are replaced.
-	for _, name := range []string{summaryFile, verdictsFile, claimsText, claimsJSON, "cluster"} {
+	for _, name := range append(forms.Files(), "cluster") {
 		if err := os.RemoveAll(filepath.Join(s.artifacts, name)); err != nil {
 			return complain(fmt.Errorf("removing what an earlier run left behind: %w", err))
 		}
@@ -48,7 +51,7 @@ func (s *Suite) main(m *testing.M) (status int) {
 		return complain(fmt.Errorf("keeping the progress: %w", err))
 	}
 	defer log.Close()
-	s.progress.Keep(log)
+	s.progress.KeepIn(log)
 	clients, err := os.Create(filepath.Join(s.artifacts, "client.log"))
 	if err != nil {
 		return complain(fmt.Errorf("keeping what the client libraries log: %w", err))
@@ -93,8 +96,8 @@ func (s *Suite) through(end ending, m *testing.M) int {
 		}
 		failed := errors.New("the set-up did not finish")
 		var remove func(context.Context) error
+		start := time.Now()
 		s.env = environment.Setup(func(ctx context.Context, cfg *envconf.Config) (context.Context, error) {
-			start := time.Now()
 			var cl *cluster.Cluster
 			if cl, remove, failed = s.up(ctx, end, tmp, kubelets); failed == nil {
 				failed = s.use(ctx, cl, kubelets)
@@ -102,7 +105,7 @@ func (s *Suite) through(end ending, m *testing.M) int {
 			if failed != nil {
 				return ctx, failed
 			}
-			s.ready += time.Since(start)
+			s.clusters[len(s.clusters)-1].Seconds = time.Since(start).Seconds()
 			cfg.WithKubeconfigFile(cl.Kubeconfig)
 			return ctx, nil
 		})
@@ -113,7 +116,7 @@ func (s *Suite) through(end ending, m *testing.M) int {
 			if cause := context.Cause(end.Context()); cause != nil {
 				failed = cause // what it broke on the way is of no interest
 			}
-			return complain(failed)
+			return s.without(failed, start)
 		}
 		s.rest()
 		if end.Context().Err() != nil {
@@ -125,7 +128,19 @@ func (s *Suite) through(end ending, m *testing.M) int {
 			}
 		}
 	}
-	return s.finish(status)
+	return s.finish(status, context.Cause(end.Context()))
+}
+
+// without ends a run that has no cluster to run cases in. The report has those of the clusters
+// before it.
+func (s *Suite) without(why error, since time.Time) int {
+	s.clusters = append(s.clusters, report.Cluster{
+		Kubernetes: s.options.Kubernetes, Made: !s.target.exists(), Seconds: time.Since(since).Seconds(), Failed: why.Error(),
+	})
+	if err := s.save(s.report()); err != nil {
+		return complain(errors.Join(why, err))
+	}
+	return complain(why)
 }
 
 // waves returns the kubelets of each cluster that is made, one after the other.
@@ -473,8 +488,8 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 	s.several = s.several || len(s.columns) > 1
 	var versions []string
 	for _, c := range s.columns {
-		versions = append(versions, versionOf(c.kubelet))
-		if k, err := reference.ParseKubelet(versionOf(c.kubelet)); err == nil && k.Uncovered() != "" {
+		versions = append(versions, report.VersionOf(c.kubelet))
+		if k, err := reference.ParseKubelet(report.VersionOf(c.kubelet)); err == nil && k.Uncovered() != "" {
 			s.progress.Printf("warning: %s; nothing can pass on it", k.Uncovered())
 		}
 	}
@@ -486,9 +501,11 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 		perNode *= len(nodes)
 	}
 	s.queue = newQueue(short, long, perNode)
-	s.kubernetes, s.runtime = cl.Version, nodes[0].runtime
+	s.clusters = append(s.clusters, report.Cluster{
+		Kubernetes: cl.Version, Runtime: nodes[0].runtime, Nodes: len(nodes), Made: !s.target.exists(), Kubelets: kubeletsOf(s.columns),
+	})
 	s.progress.Printf("cluster %s: Kubernetes %s, kubelet %s, %s; %s, up to %d at once and %d long ones beside them",
-		cl.Name, cl.Version, names(s.columns), s.runtime, plural(len(s.cases), "case"), min(short, perNode*len(nodes)), long)
+		cl.Name, cl.Version, names(s.columns), nodes[0].runtime, plural(len(s.cases), "case"), min(short, perNode*len(nodes)), long)
 	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		o := harness.Options{
 			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.options.RecorderImage,
@@ -501,7 +518,7 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 			},
 		}
 		if ctx.Value(toTheEnd{}) == nil {
-			o.Decides = func(tr *trace.Trace) string { return decides(c, s.options.FeatureGates, tr) }
+			o.Decides = func(tr *trace.Trace) string { return judged.Decides(c, s.options.FeatureGates, tr) }
 		}
 		rec, err := harness.Run(ctx, cl, c, o)
 		if skip := new(harness.SkipError); errors.As(err, &skip) {

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -23,7 +23,8 @@ import (
 	"github.com/podorder/podorder/harness/nodeimage"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
-	"github.com/podorder/podorder/suites/claims"
+	"github.com/podorder/podorder/report"
+	"github.com/podorder/podorder/report/forms"
 )
 
 // Suite is one run of the suites. Its flags are registered by [New], so there
@@ -31,7 +32,10 @@ import (
 type Suite struct {
 	options  Options
 	progress *Progress
-	kubelet  kubeletSource
+	// tells has the test of a case say the whole explanation of its verdict, instead of
+	// printing it.
+	tells   bool
+	kubelet kubeletSource
 	intent
 	place
 	outcome
@@ -59,13 +63,11 @@ type intent struct {
 // place is where the cases run, once there is a cluster: several, one after the other,
 // where this machine has no room for all kubelets at once.
 type place struct {
-	env        types.Environment
-	machine    *machine // nil where the cluster is not made
-	kubernetes string
-	runtime    string
-	columns    []column
-	record     recorder
-	queue      *queue
+	env     types.Environment
+	machine *machine // nil where the cluster is not made
+	columns []column
+	record  recorder
+	queue   *queue
 }
 
 // New registers the flags of the suites and returns a run that has done nothing
@@ -88,6 +90,7 @@ func (s *Suite) Main(m *testing.M) int {
 	out, live, done := streams(lookup("test.v") != "false")
 	defer done()
 	s.progress = NewProgress(out, live)
+	s.tells = lookup("test.v") != "false"
 	if flag.NArg() > 0 {
 		return complain(usageError{fmt.Errorf("unexpected argument %q; go test has flags -artifacts and -list of its own, so those of the suite go after -args", flag.Arg(0))})
 	}
@@ -247,7 +250,7 @@ func (s *Suite) gated() []string {
 	var out []string
 	for _, c := range s.foreseen() {
 		if c.kubelet != "" {
-			out = append(out, versionOf(c.kubelet))
+			out = append(out, report.VersionOf(c.kubelet))
 		}
 	}
 	if !s.target.exists() && s.options.NodeImage == "" {
@@ -309,31 +312,53 @@ func (s *Suite) feature(j *job) features.Feature {
 			b.WithLabel(key, v)
 		}
 	}
-	for _, group := range groupsOf(j.c) {
-		b.WithLabel("group", group)
-	}
 	for _, name := range s.kubeletLabels(j.col.kubelet) {
 		b.WithLabel("kubelet", name)
 	}
-	var res Result
+	var cell report.Cell
 	return b.Setup(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 		if s.selection != nil {
 			s.selection.add(j)
-			res.Skipped = "only selected"
+			only := runOf(j.c, j.col.kubelet, 0)
+			only.Skip("only selected")
+			cell = report.Merge([]*report.Run{&only})
 			return ctx
 		}
-		res = s.one(ctx, j)
-		s.add(res)
-		if res.Skipped != "" {
-			t.Skip(res.Skipped)
+		runs := s.one(ctx, j)
+		s.add(runs...)
+		if cell = merged(runs); cell.Worst.Outcome == report.Skipped {
+			t.Skip(cell.Worst.Reason)
 		}
 		return ctx
 	}).Assess("verdict", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-		if res.fails(s.options.Strict) {
-			t.Errorf("%s: %s", res.mark(), res.what())
-		}
+		s.tell(t, cell)
 		return ctx
 	}).Feature()
+}
+
+// merged is what came of the runs of a case on a kubelet.
+func merged(runs []report.Run) report.Cell {
+	all := make([]*report.Run, len(runs))
+	for i := range runs {
+		all[i] = &runs[i]
+	}
+	return report.Merge(all)
+}
+
+// tell fails the test of a case if its verdict does. Where go test prints what tests say as
+// they run, with -v or -json, that is the whole explanation: it then stands with its test.
+// Elsewhere it has been printed by now, and would be repeated at the end of the group.
+func (s *Suite) tell(t testing.TB, cell report.Cell) {
+	t.Helper()
+	fails := cell.Worst.Fails(s.options.Strict)
+	switch {
+	case s.tells && fails:
+		t.Error(cell.Mark() + s.explained(cell.Worst))
+	case s.tells && cell.Worst.Explanation != "":
+		t.Log(cell.Mark() + s.explained(cell.Worst))
+	case fails:
+		t.Errorf("%s: %s", cell.Mark(), cell.Worst.Brief())
+	}
 }
 
 // kubeletLabels are the values that the label kubelet has for a kubelet: its name,
@@ -343,77 +368,83 @@ func (s *Suite) kubeletLabels(name string) []string {
 	if name == "" {
 		return s.options.Labels["kubelet"]
 	}
-	all := []string{name, versionOf(name)}
-	if v, err := trace.ParseRelease(versionOf(name)); err == nil {
+	all := []string{name, report.VersionOf(name)}
+	if v, err := trace.ParseRelease(report.VersionOf(name)); err == nil {
 		all = append(all, v.String())
 	}
 	return slices.Compact(all)
 }
 
 // labels are what -labels and -skip-labels of e2e-framework select cases by,
-// besides the group and the kubelet.
+// besides the kubelet.
 func labels(c fixtures.Case) map[string][]string {
 	is := map[bool]string{true: "true", false: "false"}
-	return map[string][]string{"rule": c.Rules, "long": {is[isLong(c)]}, "node": {is[onNode(c)]}}
+	return map[string][]string{"group": groupsOf(c), "rule": c.Rules, "long": {is[isLong(c)]}, "node": {is[onNode(c)]}}
 }
 
 // one runs a case on a kubelet, as often as it is to be, each time as soon as
 // there is room for it.
-func (s *Suite) one(ctx context.Context, j *job) Result {
+func (s *Suite) one(ctx context.Context, j *job) []report.Run {
 	c, kubelet := j.c, j.col.kubelet
-	if !c.Versions.Includes(versionOf(kubelet)) {
-		return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Skipped: "for kubelet " + c.Versions.String()}
-	}
 	n := max(1, s.options.Repeat)
+	runs := make([]report.Run, n)
+	for i := range runs {
+		if runs[i] = runOf(c, kubelet, i+1); n == 1 {
+			runs[i].Repeat = 0
+		}
+	}
+	if !c.Versions.Includes(report.VersionOf(kubelet)) {
+		only := runOf(c, kubelet, 0)
+		only.Skip("for kubelet " + c.Versions.String())
+		return []report.Run{only}
+	}
 	if n > 1 {
 		// What an earlier run left must not pass for one of this.
 		if err := os.RemoveAll(s.folder(c, kubelet, 0)); err != nil {
-			return Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Verdict: reference.Verdict{
-				Outcome: reference.Broken, Reason: fmt.Sprintf("removing what an earlier run left behind: %v", err),
-			}}
+			only := runOf(c, kubelet, 0)
+			only.Set(broken(fmt.Errorf("removing what an earlier run left behind: %w", err)))
+			return []report.Run{only}
 		}
 	}
+	joined := time.Now()
 	tickets := s.queue.join(n, s.need(j))
 	if j.settled != nil {
 		j.settled()
 	}
-	runs := make([]Result, n)
 	var wg sync.WaitGroup
 	for i, ticket := range tickets {
 		wg.Go(func() {
-			number := 0
-			if n > 1 {
-				number = i + 1
-			}
 			node, err := s.queue.await(ctx, ticket)
 			if err != nil {
-				runs[i] = notRun(c, kubelet, context.Cause(ctx))
+				runs[i] = notRun(runs[i], context.Cause(ctx))
 				return
 			}
 			defer s.queue.leave(ticket)
 			if s.failed.Load() {
-				runs[i] = Result{Case: c.ID, Title: c.Title, Kubelet: kubelet, Skipped: "not started, because another case had failed"}
+				runs[i].Skip("not started, because another case had failed")
 				return
 			}
 			s.begun()
-			runs[i] = s.settle(ctx, c, kubelet, node, number)
-			if n == 1 && s.once(runs[i]) && ctx.Err() == nil {
+			waited := time.Since(joined)
+			runs[i] = s.settle(ctx, c, kubelet, node, runs[i].Repeat)
+			if n == 1 && s.once(&runs[i]) && ctx.Err() == nil {
 				runs[i] = s.secondRun(ctx, c, kubelet, node, runs[i])
 			}
-			if s.failFast && runs[i].fails(s.options.Strict) {
+			runs[i].Waited = waited.Seconds()
+			if s.failFast && runs[i].Fails(s.options.Strict) {
 				s.failed.Store(true)
 			}
 		})
 	}
 	wg.Wait()
-	return merge(runs)
+	return runs
 }
 
 // once reports whether a result shows nothing at all about the kubelet, so that
 // the case may be run once more: a machine that is too busy misses what the case
 // is about. Whatever does show something stands.
-func (s *Suite) once(res Result) bool {
-	return s.options.Again && res.Skipped == "" && res.Verdict.Outcome == reference.Inconclusive
+func (s *Suite) once(run *report.Run) bool {
+	return s.options.Again && run.Outcome == report.Inconclusive
 }
 
 // toTheEnd is the key of a context in which a case is not ended before its last step: that of
@@ -422,7 +453,7 @@ type toTheEnd struct{}
 
 // secondRun runs a case a second time. What the first run recorded is kept beside
 // it, and its result says so.
-func (s *Suite) secondRun(ctx context.Context, c fixtures.Case, kubelet, node string, first Result) Result {
+func (s *Suite) secondRun(ctx context.Context, c fixtures.Case, kubelet, node string, first report.Run) report.Run {
 	dir := s.folder(c, kubelet, 0)
 	kept := dir + ".first"
 	if err := errors.Join(os.RemoveAll(kept), os.Rename(dir, kept)); err != nil {
@@ -430,12 +461,12 @@ func (s *Suite) secondRun(ctx context.Context, c fixtures.Case, kubelet, node st
 		return first
 	}
 	s.progress.Printf("%s: inconclusive, so it is run once more; the first recording is kept in %s", c.ID, s.shown(kept))
-	res := s.settle(context.WithValue(ctx, toTheEnd{}, true), c, kubelet, node, 0)
-	res.Took += first.Took
-	if res.First = first.Verdict.Reason; res.First == "" {
-		res.First = "no reason was given"
+	run := s.settle(context.WithValue(ctx, toTheEnd{}, true), c, kubelet, node, 0)
+	run.Started, run.Seconds = first.Started, run.Seconds+first.Seconds
+	if run.First = first.Reason; run.First == "" {
+		run.First = "no reason was given"
 	}
-	return res
+	return run
 }
 
 // need says what a job needs of the queue.
@@ -450,27 +481,52 @@ func (s *Suite) need(j *job) need {
 }
 
 // report returns what came of the run so far.
-func (s *Suite) report() *Report {
+func (s *Suite) report() *report.Report {
 	r := s.outcome.report()
-	r.Kubernetes, r.Runtime, r.Strict = s.kubernetes, s.runtime, s.options.Strict
+	r.Made, r.Command, r.Strict = time.Now().UTC().Truncate(time.Second), s.command(), s.options.Strict
+	for _, name := range r.Names() {
+		k := report.Kubelet{Name: name, Version: report.VersionOf(name), Gates: s.options.FeatureGates}
+		if known, err := reference.ParseKubelet(k.Version); err == nil {
+			k.Uncovered = known.Uncovered()
+		}
+		r.Kubelets = append(r.Kubelets, k)
+	}
+	if err := r.Err(); err != nil {
+		r.Failed = err.Error()
+	}
 	return r
 }
 
+// command is the command line that the suite runs with, without what go test adds for itself.
+func (s *Suite) command() string {
+	words := []string{"go", "test", "./suites", "-count=1"}
+	flag.Visit(func(f *flag.Flag) {
+		name, ok := strings.CutPrefix(f.Name, "test.")
+		if !ok || slices.Contains(ofGoTest, name) {
+			words = append(words, "-"+name+"="+f.Value.String())
+		}
+	})
+	for i, w := range words {
+		words[i] = report.Quote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// ofGoTest are flags of go test that say which tests run.
+var ofGoTest = []string{"run", "skip", "failfast"}
+
 // finish prints and saves the report and returns the exit status. status is
-// that of the tests.
-func (s *Suite) finish(status int) int {
+// that of the tests; interrupted is what ended the run early, nil if nothing did.
+func (s *Suite) finish(status int, interrupted error) int {
 	r := s.report()
-	if len(r.Results) > 0 {
+	if interrupted != nil {
+		r.Interrupted = interrupted.Error()
+	}
+	if len(r.Runs) > 0 {
 		s.progress.Print("\n" + r.Table())
 	}
-	if text := r.claimsSeen(s.shown(filepath.Join(s.artifacts, claimsText))); text != "" {
-		s.progress.Print("\n" + text + "\n")
-	}
-	if err := s.saveReport(r); err != nil {
+	if err := s.save(r); err != nil {
 		return complain(err)
-	}
-	if len(r.Results) > 0 {
-		s.progress.Print(fmt.Sprintf("everything that was recorded: %s\n\n", s.shown(s.artifacts)))
 	}
 	if err := r.Err(); err != nil {
 		return complain(err)
@@ -478,54 +534,21 @@ func (s *Suite) finish(status int) int {
 	return status
 }
 
-// The reports of a run, in the folder of the artifacts.
-const (
-	summaryFile  = "summary.md"
-	verdictsFile = "verdicts.json"
-	claimsText   = "claims.txt"
-	claimsJSON   = "claims.json"
-)
-
-// saveReport writes summary.md and verdicts.json, and claims.txt and claims.json
-// where a trace was recorded.
-func (s *Suite) saveReport(r *Report) error {
-	b, err := r.JSON()
-	if err != nil {
+// save writes the report in all its forms, and says where it is.
+func (s *Suite) save(r *report.Report) error {
+	at := s.shown(s.artifacts)
+	if err := forms.Write(r, s.artifacts, at); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.artifacts, 0o755); err != nil {
-		return fmt.Errorf("making the folder of the artifacts: %w", err)
+	var github strings.Builder
+	if err := forms.OnGitHub(r, at, &github); err != nil {
+		return err
 	}
-	if err := os.WriteFile(filepath.Join(s.artifacts, verdictsFile), b, 0o644); err != nil {
-		return fmt.Errorf("saving the verdicts: %w", err)
+	if github.Len() > 0 {
+		s.progress.Print(github.String())
 	}
-	if len(r.Claims) > 0 {
-		b, err := json.MarshalIndent(r.Claims, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encoding the claims: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(s.artifacts, claimsJSON), append(b, '\n'), 0o644); err != nil {
-			return fmt.Errorf("saving the claims: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(s.artifacts, claimsText), []byte(claims.Text(r.Claims)), 0o644); err != nil {
-			return fmt.Errorf("saving the claims: %w", err)
-		}
-	}
-	text := r.Markdown()
-	if err := os.WriteFile(filepath.Join(s.artifacts, summaryFile), []byte(text), 0o644); err != nil {
-		return fmt.Errorf("saving the summary: %w", err)
-	}
-	path := os.Getenv("GITHUB_STEP_SUMMARY")
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("adding to the step summary: %w", err)
-	}
-	_, err = f.WriteString(text + "\n")
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("adding to the step summary: %w", err)
+	if len(r.Runs) > 0 {
+		s.progress.Print(fmt.Sprintf("report: %s\n\n", filepath.Join(at, forms.Page(s.artifacts))))
 	}
 	return nil
 }

@@ -15,20 +15,21 @@ import (
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
 )
 
 // TestFinish: what the tests say does not make up for verdicts, and the report
 // is saved whatever they are.
 func TestFinish(t *testing.T) {
 	tests := []struct {
-		name    string
-		results []Result
-		tests   int // exit status of the tests
-		want    int
+		name  string
+		runs  []report.Run
+		tests int // exit status of the tests
+		want  int
 	}{
-		{"a pass", []Result{result("g/a", reference.Pass)}, 0, 0},
-		{"a pass, and a test that failed otherwise", []Result{result("g/a", reference.Pass)}, 1, 1},
-		{"a violation that no test reported", []Result{result("g/a", reference.Violation)}, 0, 1},
+		{"a pass", []report.Run{result("g/a", reference.Pass)}, 0, 0},
+		{"a pass, and a test that failed otherwise", []report.Run{result("g/a", reference.Pass)}, 1, 1},
+		{"a violation that no test reported", []report.Run{result("g/a", reference.Violation)}, 0, 1},
 		{"nothing", nil, 0, 1},
 	}
 	for _, tt := range tests {
@@ -37,12 +38,12 @@ func TestFinish(t *testing.T) {
 			step := filepath.Join(t.TempDir(), "summary")
 			assert.NilError(t, os.WriteFile(step, []byte("before\n"), 0o644))
 			t.Setenv("GITHUB_STEP_SUMMARY", step)
-			for _, r := range tt.results {
+			for _, r := range tt.runs {
 				r.Trace = "a/trace.jsonl"
-				s.claim(r, recording(ordered...))
+				s.claim(&r, recording(ordered...), nil)
 				s.add(r)
 			}
-			assert.Equal(t, s.finish(tt.tests), tt.want)
+			assert.Equal(t, s.finish(tt.tests, nil), tt.want)
 
 			b, err := os.ReadFile(filepath.Join(s.artifacts, "verdicts.json"))
 			assert.NilError(t, err)
@@ -53,14 +54,17 @@ func TestFinish(t *testing.T) {
 			b, err = os.ReadFile(step)
 			assert.NilError(t, err)
 			assert.Equal(t, string(b), "before\n"+string(summary)+"\n")
-			if len(tt.results) > 0 {
+			r, err := report.Read(s.artifacts)
+			assert.NilError(t, err)
+			assert.Equal(t, len(r.Runs), len(tt.runs))
+			assert.Equal(t, r.Failed != "", tt.want != 0 && tt.tests == 0)
+			if len(tt.runs) > 0 {
 				assert.Check(t, is.Contains(printed.String(), "verdict  "))
-				assert.Check(t, is.Contains(printed.String(), "artifacts"))
-				assert.Check(t, is.Contains(printed.String(), "(a)    held"))
-				assert.Check(t, is.Contains(printed.String(), " of 9 claims were seen; "))
-				assert.Check(t, !strings.Contains(printed.String(), "not seen"), printed)
-				assert.Check(t, !strings.Contains(printed.String(), "(i)"), printed)
-				assert.Check(t, !strings.Contains(string(summary), "not seen"), summary)
+				// Where the report is stands last, and the claims are in files.
+				lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
+				assert.Equal(t, lines[len(lines)-1], "report: artifacts/summary.md")
+				assert.Check(t, !strings.Contains(printed.String(), "(a)"), printed)
+				assert.Check(t, is.Contains(string(summary), "Public claims, held: (a)"))
 				b, err := os.ReadFile(filepath.Join(s.artifacts, "claims.txt"))
 				assert.NilError(t, err)
 				assert.Check(t, is.Contains(string(b), "    held on v1.37.2"))
@@ -72,6 +76,13 @@ func TestFinish(t *testing.T) {
 			}
 		})
 	}
+}
+
+// result is a run with an outcome.
+func result(id string, o reference.Outcome) report.Run {
+	r := report.Run{Case: id, Kubelet: "v1.37.2", Seconds: 2}
+	r.Set(reference.Verdict{Outcome: o})
+	return r
 }
 
 // jobFor returns a case on the kubelet of suiteFor.
@@ -91,15 +102,15 @@ func TestOne(t *testing.T) {
 	c := caseByID(t, startup)
 	c.Versions = later
 	res := s.one(t.Context(), jobFor(c))
-	assert.Equal(t, res.Word(), "skipped")
-	assert.Check(t, is.Contains(res.Skipped, ">=1.38"))
+	assert.Equal(t, res[0].Outcome, report.Skipped)
+	assert.Check(t, is.Contains(res[0].Reason, ">=1.38"))
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInterrupted)
 	s.queue.expect(1) // so that it would never have its turn
 	res = s.one(ctx, jobFor(caseByID(t, startup)))
-	assert.Equal(t, res.Verdict.Outcome, reference.Inconclusive)
-	assert.Check(t, is.Contains(res.Verdict.Reason, errInterrupted.Error()))
+	assert.Equal(t, res[0].Outcome, report.Inconclusive)
+	assert.Check(t, is.Contains(res[0].Reason, errInterrupted.Error()))
 	assert.Check(t, is.Len(s.queue.waiting, 0))
 }
 
@@ -121,10 +132,11 @@ func TestRepeated(t *testing.T) {
 	settled := 0
 	j := jobFor(c)
 	j.settled = func() { settled++ }
-	res := s.one(t.Context(), j)
+	res := merged(s.one(t.Context(), j))
 	assert.Equal(t, settled, 1)
-	assert.Equal(t, res.mark(), "violation 1/3")
-	assert.Equal(t, res.Trace, "v1.37.2/article/startup-sequence/run-02/trace.jsonl")
+	assert.Equal(t, res.Mark(), "violation 1/3")
+	assert.Equal(t, res.Worst.Repeat, 2)
+	assert.Equal(t, res.Worst.Trace, "v1.37.2/article/startup-sequence/run-02/trace.jsonl")
 	assert.Equal(t, len(res.Runs), 3)
 	assert.Check(t, is.Contains(printed.String(), startup+" (3 of 3): pass"))
 	_, err := os.Stat(old)
@@ -137,8 +149,8 @@ func TestSkipped(t *testing.T) {
 		return recorded{}, &skipError{"no access to the node"}
 	})
 	res := s.one(t.Context(), jobFor(caseByID(t, startup)))
-	assert.Equal(t, res.Word(), "skipped")
-	assert.Equal(t, res.Skipped, "no access to the node")
+	assert.Equal(t, res[0].Outcome, report.Skipped)
+	assert.Equal(t, res[0].Reason, "no access to the node")
 	assert.Check(t, is.Contains(printed.String(), "skipped: no access to the node"))
 	_, err := os.Stat(filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence"))
 	assert.Assert(t, os.IsNotExist(err))
@@ -185,11 +197,11 @@ func TestNeed(t *testing.T) {
 func TestRerunKubelet(t *testing.T) {
 	s := &Suite{intent: intent{root: "/here", kubelets: []string{"v1.34.4", "v1.37.2"}, files: map[string]string{"v1.34.4": "/here/build/kubelet"}}}
 	for kubelet, want := range map[string]string{"v1.34.4": " -kubelet-files=build/kubelet", "v1.37.2": " -kubelets=v1.37.2"} {
-		got := s.rerun(Result{Case: "hooks/poststart-blocks", Kubelet: kubelet})
+		got := s.rerun("hooks/poststart-blocks", kubelet)
 		assert.Assert(t, strings.HasSuffix(got, want), got)
 	}
 	s.kubelets = nil
-	assert.Equal(t, s.rerun(Result{Case: "hooks/poststart-blocks", Kubelet: "v1.37.2"}), "go test ./suites -count=1 -run 'TestHooks/^poststart-blocks$'")
+	assert.Equal(t, s.rerun("hooks/poststart-blocks", "v1.37.2"), "go test ./suites -count=1 -run 'TestHooks/^poststart-blocks$'")
 }
 
 // TestFailFast: once a case has failed no other begins, and what was not begun is no
@@ -202,14 +214,14 @@ func TestFailFast(t *testing.T) {
 		s.failFast = fast
 		c := caseByID(t, startup)
 		first := s.one(t.Context(), jobFor(c))
-		assert.Equal(t, first.Word(), "violation")
+		assert.Equal(t, first[0].Outcome, "violation")
 		second := s.one(t.Context(), jobFor(c))
 		if !fast {
-			assert.Equal(t, second.Word(), "violation")
+			assert.Equal(t, second[0].Outcome, "violation")
 			continue
 		}
-		assert.Equal(t, second.Word(), "skipped")
-		assert.Equal(t, second.Skipped, "not started, because another case had failed")
+		assert.Equal(t, second[0].Outcome, "skipped")
+		assert.Equal(t, second[0].Reason, "not started, because another case had failed")
 		assert.Equal(t, strings.Count(printed.String(), startup+": started"), 1)
 	}
 }
@@ -229,12 +241,13 @@ func TestProgress(t *testing.T) {
 	start := s.progress.start
 	s.progress.now = func() time.Time { return start.Add(12300 * time.Millisecond) }
 	var file strings.Builder
-	s.progress.Keep(&file)
+	s.progress.KeepIn(&file)
 	s.progress.Printf("cluster %s is ready", "x")
 	s.progress.Print("a text\n")
 	_, err := s.progress.Live().Write([]byte("a word\n"))
 	assert.NilError(t, err)
+	s.progress.Keep("kept\n")
 	want := "   12.3s  cluster x is ready\na text\na word\n"
 	assert.Equal(t, printed.String(), want)
-	assert.Equal(t, file.String(), want)
+	assert.Equal(t, file.String(), want+"kept\n")
 }

@@ -1,10 +1,9 @@
-package run
+package judged
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +13,132 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
-	"github.com/podorder/podorder/harness/record"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
 )
+
+const startup = "article/startup-sequence"
+
+func caseByID(t *testing.T, id string) fixtures.Case {
+	t.Helper()
+	cases, err := fixtures.All()
+	assert.NilError(t, err)
+	for _, c := range cases {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("no case %s", id)
+	return fixtures.Case{}
+}
+
+// ordered is a log that every witness of the case is in, and that is allowed.
+var ordered = []string{
+	"container1 / main", "container1 / post start hook", "container1 / main", "container1 / post start hook",
+	"container2 / main", "container1 / readiness probe", "container1 / liveness probe",
+}
+
+// early has container2 start before the hook's last line.
+var early = []string{
+	"container1 / main", "container1 / post start hook", "container2 / main", "container1 / post start hook",
+}
+
+// recording is one of the Pod of the case, and of the one that the API server admitted.
+func recording(lines ...string) *trace.Trace { return recordingOf(startupPod(), lines...) }
+
+func startupPod() *corev1.Pod {
+	all, err := fixtures.All()
+	if err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(all, func(c fixtures.Case) bool { return c.ID == startup })
+	return all[i].Pod()
+}
+
+func recordingOf(admitted *corev1.Pod, lines ...string) *trace.Trace {
+	tr := &trace.Trace{Header: trace.Header{Trace: trace.Version, Case: startup, Kubelet: "v1.37.2"}}
+	apply, _ := trace.NewAct(trace.ActApply, nil)
+	tr.Entries = append(tr.Entries, trace.Entry{At: time.Unix(0, 0), Line: 2, Did: &apply})
+	if admitted != nil {
+		tr.Entries = append(tr.Entries, trace.Entry{At: time.Unix(0, 0), Line: 3, Type: trace.Added, Pod: admitted})
+	}
+	at := time.Date(2023, 12, 21, 10, 40, 51, 0, time.UTC)
+	for i, l := range lines {
+		l = at.Add(time.Duration(i)*time.Second).Format(time.UnixDate) + ": " + l
+		tr.Entries = append(tr.Entries, trace.Entry{At: at, Line: i + 4, Log: &l})
+	}
+	return tr
+}
+
+func TestJudge(t *testing.T) {
+	c := caseByID(t, startup)
+	late := &report.Ended{Why: "waiting for line container2 / main: deadline exceeded"}
+	decided := &report.Ended{Why: "step 2: the case was ended", Decided: "hooks/poststart-blocks-next, line 6"}
+	foreign := recording(append(ordered, "hello")...)
+	unversioned := recording(ordered...)
+	unversioned.Header.Kubelet = ""
+	tests := []struct {
+		name    string
+		trace   *trace.Trace
+		ended   *report.Ended
+		outcome reference.Outcome
+		rule    string
+		reason  string
+	}{
+		{"as it should be", recording(ordered...), nil, reference.Pass, "", ""},
+		{"a violation", recording(early...), nil, reference.Violation, "hooks/poststart-blocks-next", ""},
+		{"a violation, and a step that never ended", recording(early...), late, reference.Violation, "hooks/poststart-blocks-next", late.Why},
+		{"a violation, for which the case was ended", recording(early...), decided, reference.Violation, "hooks/poststart-blocks-next", ""},
+		{"a case that was ended for what is none", recording(ordered...), decided, reference.Inconclusive, "", "hooks/poststart-blocks-next, line 6"},
+		{"a step that never ended", recording(ordered[:4]...), late, reference.Inconclusive, "", late.Why},
+		{"all witnesses, and a step that never ended", recording(ordered...), late, reference.Inconclusive, "", late.Why},
+		{"no witness", recording(ordered[:4]...), nil, reference.Inconclusive, "", "container2 / main"},
+		{"an empty log", recording(), nil, reference.Inconclusive, "", ""},
+		{"no Pod", recordingOf(nil, ordered...), nil, reference.Inconclusive, "", "no Pod"},
+		{"no Pod, and a step that never ended", recordingOf(nil), late, reference.Inconclusive, "", late.Why},
+		{"no trace", nil, late, reference.Broken, "", late.Why},
+		{"no trace and no error", nil, nil, reference.Broken, "", "nothing was recorded"},
+		{"a foreign line", foreign, nil, reference.Broken, "", "hello"},
+		{"no kubelet", unversioned, nil, reference.Broken, "", "header"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			j := Judge(c, "", tt.trace, tt.ended)
+			v := j.Verdict
+			assert.Equal(t, j.Skipped, "")
+			assert.Equal(t, v.Outcome, tt.outcome, v.Text())
+			assert.Equal(t, v.Rule, tt.rule)
+			assert.Check(t, is.Contains(v.Reason, tt.reason))
+			if tt.ended == decided && tt.outcome == reference.Violation {
+				assert.Check(t, !strings.Contains(v.Text(), "did not end well"))
+			}
+		})
+	}
+}
+
+// TestDecides: a case that waits is decided by a violation, and by nothing else that it may come to.
+func TestDecides(t *testing.T) {
+	c := caseByID(t, startup)
+	elsewhere := startupPod()
+	elsewhere.Spec.Containers[1].Command = []string{"other"}
+	for name, tt := range map[string]struct {
+		trace *trace.Trace
+		want  string
+	}{
+		"nothing yet":                  {recording(), ""},
+		"no witness yet":               {recording(ordered[:2]...), ""},
+		"as it should be":              {recording(ordered...), ""},
+		"a violation":                  {recording(early...), "hooks/poststart-blocks-next, line 7"},
+		"a violation, in another case": {recordingOf(elsewhere, early...), ""},
+		"no Pod yet":                   {recordingOf(nil), ""},
+		"no kubelet yet":               {&trace.Trace{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, Decides(c, "", tt.trace), tt.want)
+		})
+	}
+}
 
 // life is a recording that is being written: of a Pod as somebody else made it.
 type life struct {
@@ -117,8 +238,8 @@ func first(list []corev1.Container, c corev1.Container) []corev1.Container {
 // nothing by its silence. Who judges by the manifest refuses the first four.
 func TestJudgeAdmitted(t *testing.T) {
 	c, stop := caseByID(t, startup), caseByID(t, "terminate/kill-after-term")
-	notReady := fmt.Errorf("step 1: %w", &record.AwaitError{What: "condition Ready", Why: record.ErrOver, Last: "it is there"})
-	noLine := fmt.Errorf("step 1: %w", &record.AwaitError{What: `line "container2 / main"`, Why: record.ErrOver, Last: "nothing"})
+	notReady := &report.Ended{Why: "step 1: waiting for condition Ready: the Pod is gone; seen last: it is there", Awaited: "condition Ready"}
+	noLine := &report.Ended{Why: "step 1: waiting for line: the Pod is gone; seen last: nothing", Awaited: `line "container2 / main"`}
 	waits := c
 	ready := &fixtures.Await{Condition: "Ready"}
 	waits.Steps = append([]fixtures.Step{{Await: ready}}, c.Steps...)
@@ -129,7 +250,7 @@ func TestJudgeAdmitted(t *testing.T) {
 		c       fixtures.Case
 		change  func(*corev1.Pod)
 		live    func(*life)
-		ran     error
+		ended   *report.Ended
 		outcome reference.Outcome // 0 where the case is skipped
 		skipped string
 		line    string
@@ -244,7 +365,7 @@ func TestJudgeAdmitted(t *testing.T) {
 				l.logs(ordered...)
 				l.shown(trace.Modified, unready)
 			},
-			ran:     notReady,
+			ended:   notReady,
 			skipped: "container added, which admission added, is not ready", line: "admission added: containers[added]",
 		},
 		{
@@ -257,14 +378,14 @@ func TestJudgeAdmitted(t *testing.T) {
 				l.logs(ordered...)
 				l.shown(trace.Modified, unready)
 			},
-			ran:     noLine,
+			ended:   noLine,
 			outcome: reference.Inconclusive, line: "admission added: containers[added]",
 		},
 		{
 			name: "an init container that does not end", c: c,
 			change:  func(p *corev1.Pod) { p.Spec.InitContainers = first(nil, corev1.Container{}) },
 			live:    func(l *life) { l.shown(trace.Modified, initializing) },
-			ran:     noLine,
+			ended:   noLine,
 			skipped: "container added, which admission added, has not ended with 0", line: "admission added: initContainers[added]",
 		},
 		{
@@ -282,13 +403,14 @@ func TestJudgeAdmitted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := lifeOf(tt.c, tt.change)
 			tt.live(l)
-			j := judge(tt.c, "", l.tr, tt.ran)
-			assert.Equal(t, j.verdict.Outcome, tt.outcome, "%s %s", j.skipped, j.verdict.Text())
-			assert.Check(t, is.Contains(j.skipped, tt.skipped))
-			assert.Equal(t, tt.skipped == "", j.skipped == "")
+			j := Judge(tt.c, "", l.tr, tt.ended)
+			assert.Equal(t, j.Verdict.Outcome, tt.outcome, "%s %s", j.Skipped, j.Verdict.Text())
+			assert.Check(t, is.Contains(j.Skipped, tt.skipped))
+			assert.Equal(t, tt.skipped == "", j.Skipped == "")
 			// The table has room for why, and not for all that was seen.
-			assert.Check(t, is.Contains(Result{Skipped: j.skipped, Trace: "t"}.what(), tt.skipped))
-			assert.Equal(t, j.changes.String(), tt.line)
+			brief := (&report.Run{Outcome: report.Skipped, Reason: j.Skipped, Trace: "t"}).Brief()
+			assert.Check(t, is.Contains(brief, tt.skipped))
+			assert.Equal(t, j.Changes.String(), tt.line)
 		})
 	}
 }
@@ -308,9 +430,9 @@ func TestRecordedInjection(t *testing.T) {
 			tr, err := trace.Read(f)
 			assert.NilError(t, err)
 			c := caseByID(t, tr.Header.Case)
-			j := judge(c, "", tr, nil)
-			assert.Equal(t, j.verdict.Outcome, reference.Pass, j.skipped+j.verdict.Text())
-			assert.Equal(t, j.changes.String(), line)
+			j := Judge(c, "", tr, nil)
+			assert.Equal(t, j.Verdict.Outcome, reference.Pass, j.Skipped+j.Verdict.Text())
+			assert.Equal(t, j.Changes.String(), line)
 
 			k, err := reference.ParseKubelet(tr.Header.Kubelet)
 			assert.NilError(t, err)
@@ -326,8 +448,8 @@ func TestJudgeGateOff(t *testing.T) {
 		p.Spec.InitContainers = first(nil, corev1.Container{RestartPolicy: &sidecar})
 	})
 	l.tr.Header.Kubelet = "v1.28.5"
-	j := judge(c, "", l.logs(ordered...).tr, nil)
-	assert.Check(t, is.Contains(j.skipped, "added what the model does not know: initContainers[added].restartPolicy (feature gate SidecarContainers is off)"), j.verdict.Text())
+	j := Judge(c, "", l.logs(ordered...).tr, nil)
+	assert.Check(t, is.Contains(j.Skipped, "added what the model does not know: initContainers[added].restartPolicy (feature gate SidecarContainers is off)"), j.Verdict.Text())
 }
 
 // TestJudgeEphemeral: a container that the case itself adds is nobody else's.
@@ -339,57 +461,9 @@ func TestJudgeEphemeral(t *testing.T) {
 	l.did(trace.ActDebug, debug.EphemeralContainerCommon)
 	l.pod.Spec.EphemeralContainers = append(l.pod.Spec.EphemeralContainers, debug)
 	l.logs("debug / main: begin")
-	j := judge(c, "", l.tr, nil)
-	assert.Equal(t, j.verdict.Outcome, reference.Pass, j.verdict.Text())
-	assert.Check(t, is.Len(j.changes, 0))
-}
-
-// TestSettleAdmitted: what somebody else made of the Pod stands beside the verdict
-// wherever that is shown, and what was recorded of a case that is skipped is kept.
-func TestSettleAdmitted(t *testing.T) {
-	c := caseByID(t, startup)
-	injected := lifeOf(c, func(p *corev1.Pod) {
-		p.Spec.InitContainers = first(nil, corev1.Container{RestartPolicy: &sidecar})
-	})
-	wrapped := lifeOf(c, func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"wrap"} })
-	for _, tt := range []struct {
-		name, word, list, line string
-		life                   *life
-		lines                  []string
-	}{
-		{"a pass", "pass", "added initContainers[added]", "admission added: initContainers[added]", injected, ordered},
-		{"skipped", "skipped", "added containers[container1].command", "admission added: containers[container1].command", wrapped, ordered},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s, printed := suiteFor(t, saved(t, tt.life.logs(tt.lines...).tr, nil, nil))
-			res := s.settle(t.Context(), c, "v1.37.2", "n", 0)
-			assert.Equal(t, res.Word(), tt.word, res.Verdict.Text())
-			assert.Check(t, is.Contains(printed.String(), tt.line))
-			dir := filepath.Join(s.artifacts, "v1.37.2", "article", "startup-sequence")
-			_, err := os.Stat(filepath.Join(dir, "trace.jsonl"))
-			assert.NilError(t, err)
-			b, err := os.ReadFile(filepath.Join(dir, "verdict.json"))
-			assert.NilError(t, err)
-			var v struct {
-				Verdict, Reason string
-				Admission       []string
-			}
-			assert.NilError(t, json.Unmarshal(b, &v))
-			assert.Equal(t, v.Verdict, tt.word)
-			assert.Equal(t, v.Reason, res.Skipped)
-			assert.DeepEqual(t, v.Admission, []string{tt.list})
-
-			other := res
-			other.Kubelet = "v1.28.5"
-			for _, r := range []*Report{{Results: []Result{res}}, {Results: []Result{res, other}}} {
-				assert.Check(t, is.Contains(r.Table(), tt.line))
-				assert.Check(t, is.Contains(r.Markdown(), tt.line))
-				all, err := r.JSON()
-				assert.NilError(t, err)
-				assert.Check(t, is.Contains(string(all), tt.list))
-			}
-		})
-	}
+	j := Judge(c, "", l.tr, nil)
+	assert.Equal(t, j.Verdict.Outcome, reference.Pass, j.Verdict.Text())
+	assert.Check(t, is.Len(j.Changes, 0))
 }
 
 // TestByName: a reader knows a container by its name.

@@ -1,4 +1,9 @@
-package run
+// Package judged has what was recorded of a case judged: by the Pod that the API server
+// admitted, by the witnesses of the case, and by how its run ended.
+//
+// The suite judges by it when a case has run, and the report command when a saved run is
+// judged again.
+package judged
 
 import (
 	"errors"
@@ -11,39 +16,38 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podorder/podorder/fixtures"
-	"github.com/podorder/podorder/harness"
-	"github.com/podorder/podorder/harness/record"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/admission"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report"
 )
 
-// judgement is what came of a recording.
-type judgement struct {
-	// verdict is the zero value where the case was skipped.
-	verdict reference.Verdict
-	// skipped says why the case cannot be judged by what was recorded.
-	skipped string
-	// changes are what somebody else made of the Pod on its way into the cluster.
-	changes admission.Changes
+// Judgement is what came of a recording.
+type Judgement struct {
+	// Verdict is the zero value where the case was skipped.
+	Verdict reference.Verdict
+	// Skipped says why the case cannot be judged by what was recorded.
+	Skipped string
+	// Changes are what somebody else made of the Pod on its way into the cluster.
+	Changes admission.Changes
 }
 
-// judge judges a case by the Pod that the API server admitted. ran is what went wrong
-// while it was run; what was recorded until then is judged all the same, since a fault
-// of the kubelet is the likeliest reason for a step that never ended. gates are those of
-// the kubelet that differ from its defaults.
+// Judge judges a case by the Pod that the API server admitted. ended is what kept its run
+// from the last step, nil if nothing did; what was recorded until then is judged all the
+// same, since a fault of the kubelet is the likeliest reason for a step that never ended.
+// gates are those of the kubelet that differ from its defaults.
 //
 // Where somebody else has made another Pod of it, the kubelet is not to blame for what
 // that one does, nor does it show what the case is about: such a case is skipped.
-func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgement) {
-	broken := func(err error) judgement {
-		return judgement{verdict: reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}}
+func Judge(c fixtures.Case, gates string, tr *trace.Trace, ended *report.Ended) (j Judgement) {
+	broken := func(err error) Judgement {
+		return Judgement{Verdict: reference.Verdict{Outcome: reference.Broken, Reason: err.Error()}}
 	}
 	if tr == nil {
-		if ran == nil {
-			ran = errors.New("nothing was recorded")
+		if ended == nil {
+			return broken(errors.New("nothing was recorded"))
 		}
-		return broken(ran)
+		return broken(errors.New(ended.Why))
 	}
 	manifest, err := reference.ParsePod(c.Manifest)
 	if err != nil {
@@ -51,7 +55,10 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 	}
 	kubelet, err := reference.ParseKubelet(tr.Header.Kubelet)
 	if err != nil {
-		return broken(errors.Join(ran, fmt.Errorf("header of the trace: %w", err)))
+		if err = fmt.Errorf("header of the trace: %w", err); ended != nil {
+			err = errors.Join(errors.New(ended.Why), err)
+		}
+		return broken(err)
 	}
 	if kubelet, err = kubelet.WithGates(gates); err != nil {
 		return broken(fmt.Errorf("-feature-gates: %w", err))
@@ -61,67 +68,76 @@ func judge(c fixtures.Case, gates string, tr *trace.Trace, ran error) (j judgeme
 	}
 	admitted := tr.Admitted()
 	if admitted != nil {
-		j.changes = admission.Compare(manifest, admitted)
+		j.Changes = admission.Compare(manifest, admitted)
 	}
-	if other := j.changes.Of(admission.Case); len(other) > 0 {
-		j.skipped = "admission changed the Pod: " + strings.Join(other.List(), ", ")
+	if other := j.Changes.Of(admission.Case); len(other) > 0 {
+		j.Skipped = "admission changed the Pod: " + strings.Join(other.List(), ", ")
 		return j
 	}
 	v := reference.CheckTrace(kubelet, tr)
 	if c.Writes != nil && admitted != nil {
-		v = reference.Check(kubelet, reference.WithWrites(admitted, strings.Join(c.Writes, ",")), tr)
+		v = reference.Check(kubelet, Pod(c, tr), tr)
 	}
 	if unknown := unknownTo(kubelet, admitted); len(unknown) > 0 && len(unknownTo(kubelet, manifest)) == 0 {
-		j.skipped = "admission added what the model does not know: " + strings.Join(byName(unknown, admitted), ", ")
+		j.Skipped = "admission added what the model does not know: " + strings.Join(byName(unknown, admitted), ", ")
 		return j
 	}
 	// Where nothing was written, nothing of what is shown was refused either.
 	allowed := v.Outcome == reference.Pass || v.Outcome == reference.Inconclusive && tr.Logs() == 0
 	v = v.Witnessed(tr, c.Witness)
 	// In another Pod a known fault may have no occasion to show.
-	if ran == nil && len(j.changes.Of(admission.Order)) == 0 {
+	if ended == nil && len(j.Changes.Of(admission.Order)) == 0 {
 		v = v.Due(c.Rules)
 	}
-	if ran != nil {
-		v = unfinished(v, ran)
+	if ended != nil {
+		v = unfinished(v, ended)
 	}
 	if allowed && v.Outcome == reference.Inconclusive {
-		if why := inTheWay(c, tr, j.changes, ran); why != "" {
-			j.skipped = why + "; " + v.Reason
+		if why := inTheWay(c, tr, j.Changes, ended); why != "" {
+			j.Skipped = why + "; " + v.Reason
 			return j
 		}
 	}
-	j.verdict = v
+	j.Verdict = v
 	return j
 }
 
-// decides says why what was recorded so far decides a case that still waits: a kubelet that
+// Pod is the Pod that a recording of a case is judged by; nil where it shows none.
+func Pod(c fixtures.Case, tr *trace.Trace) *corev1.Pod {
+	pod := tr.Admitted()
+	if pod == nil || c.Writes == nil {
+		return pod
+	}
+	return reference.WithWrites(pod, strings.Join(c.Writes, ","))
+}
+
+// Decides says why what was recorded so far decides a case that still waits: a kubelet that
 // has broken a rule is not acquitted by what it does next.
-func decides(c fixtures.Case, gates string, soFar *trace.Trace) string {
-	j := judge(c, gates, soFar, nil)
-	if j.skipped != "" || j.verdict.Outcome != reference.Violation {
+func Decides(c fixtures.Case, gates string, soFar *trace.Trace) string {
+	j := Judge(c, gates, soFar, nil)
+	if j.Skipped != "" || j.Verdict.Outcome != reference.Violation {
 		return ""
 	}
-	return fmt.Sprintf("%s, line %d", j.verdict.Rule, j.verdict.Line)
+	return fmt.Sprintf("%s, line %d", j.Verdict.Rule, j.Verdict.Line)
 }
 
 // unfinished is the verdict of a run that did not end well.
-func unfinished(v reference.Verdict, ran error) reference.Verdict {
-	if decided := new(harness.DecidedError); errors.As(ran, &decided) {
+func unfinished(v reference.Verdict, ended *report.Ended) reference.Verdict {
+	if ended.Decided != "" {
 		switch v.Outcome {
 		case reference.Violation, reference.Unmodelled, reference.Broken:
 			return v
 		}
 		v.Outcome = reference.Inconclusive
-		v.Reason = "the case was ended early for what the rest of the recording explains: " + decided.Why
+		v.Reason = "the case was ended early for what the rest of the recording explains: " + ended.Decided
 		return v
 	}
 	switch v.Outcome {
 	case reference.Violation, reference.Known, reference.Unmodelled, reference.Broken:
-		v.Reason = strings.TrimPrefix(v.Reason+"; the run did not end well either: "+ran.Error(), "; ")
+		v.Reason = strings.TrimPrefix(v.Reason+"; the run did not end well either: "+ended.Why, "; ")
 	default:
 		v.Outcome = reference.Inconclusive
-		v.Reason = "the run did not end well: " + ran.Error()
+		v.Reason = "the run did not end well: " + ended.Why
 		if v.Accepted > 0 {
 			v.Reason += "; everything recorded until then is allowed"
 		}
@@ -162,9 +178,8 @@ func byName(paths []string, pod *corev1.Pod) []string {
 // inTheWay says what of that which somebody else made of a Pod may have kept the case from
 // showing what it is about, so that a step was not fulfilled, or a witness not seen. It is
 // empty where nothing of it can have.
-func inTheWay(c fixtures.Case, tr *trace.Trace, changes admission.Changes, ran error) string {
-	var wanted *record.AwaitError
-	if ran != nil && !errors.As(ran, &wanted) {
+func inTheWay(c fixtures.Case, tr *trace.Trace, changes admission.Changes, ended *report.Ended) string {
+	if ended != nil && ended.Awaited == "" {
 		return "" // it is something else that went wrong
 	}
 	for _, one := range changes.Of(admission.Order) {
@@ -179,8 +194,8 @@ func inTheWay(c fixtures.Case, tr *trace.Trace, changes admission.Changes, ran e
 	if pod.Spec.NodeName == "" && len(changes) > 0 {
 		return "the Pod was bound to no node, and " + changes.String()
 	}
-	whole := wanted != nil && slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool {
-		return s.Await != nil && s.Await.String() == wanted.What && (s.Await.Condition != "" || s.Await.Phase != "")
+	whole := ended != nil && slices.ContainsFunc(c.Steps, func(s fixtures.Step) bool {
+		return s.Await != nil && s.Await.String() == ended.Awaited && (s.Await.Condition != "" || s.Await.Phase != "")
 	})
 	for _, name := range changes.Containers() {
 		if why := holds(pod, name, whole); why != "" {

@@ -2,8 +2,10 @@ package reference
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/podorder/podorder/reference/internal/judge"
 	"github.com/podorder/podorder/reference/internal/podspec"
@@ -27,32 +29,10 @@ type Order struct {
 	// with the rule that says so.
 	Free []Edge
 
+	pod   *podspec.Pod
 	order judge.Order
 	nodes []judge.Possible
 	pred  [][]int // by node: the nodes right before it, in Edges
-}
-
-// Role says what the kubelet takes a container for: a sidecar is an init container with restartPolicy Always.
-type Role struct {
-	Container, Role string
-	// Sleeps says how long its hooks sleep in the kubelet, which leaves no line.
-	Sleeps string
-}
-
-func rolesOf(p *podspec.Pod) []Role {
-	var roles []Role
-	for _, s := range p.Containers {
-		r := Role{Container: s.Name, Role: s.Role.String()}
-		if s.SleepStart > 0 {
-			r.Sleeps += fmt.Sprintf("; its postStart hook sleeps for %s", s.SleepStart)
-		}
-		if s.SleepStop > 0 {
-			r.Sleeps += fmt.Sprintf("; its preStop hook sleeps for %s before the signal", s.SleepStop)
-		}
-		r.Sleeps = strings.TrimPrefix(r.Sleeps, "; ")
-		roles = append(roles, r)
-	}
-	return roles
 }
 
 // Edge says that Before is seen before After, by Rule.
@@ -70,7 +50,7 @@ func Explain(k Kubelet, pod *corev1.Pod) (Order, error) {
 		return Order{}, err
 	}
 	order := judge.Judge{Kubelet: k, Pod: p}.Order()
-	o := Order{Pod: pod.Name, Kubelet: k, Containers: rolesOf(p), order: order, nodes: order.Nodes, pred: make([][]int, len(order.Nodes))}
+	o := Order{Pod: pod.Name, Kubelet: k, Containers: rolesOf(p), pod: p, order: order, nodes: order.Nodes, pred: make([][]int, len(order.Nodes))}
 	for a, x := range order.Nodes {
 		for b, y := range order.Nodes {
 			if rule := order.Rule[a][b]; rule != "" && !order.Follows(a, b, p) {
@@ -116,55 +96,75 @@ func freePairs(p *podspec.Pod) []Edge {
 // Pod lists its containers. What kind each container is comes before them.
 func (o Order) Text() string {
 	var b strings.Builder
-	name := o.Pod
-	if name == "" {
-		name = "without a name"
-	}
-	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order while no probe fails and the grace period lasts; everything else in any order\n", name, o.Kubelet)
+	fmt.Fprintf(&b, "# Pod %s, kubelet %s: \"a < b\" is seen in this order while no probe fails and the grace period lasts; everything else in any order\n", o.name(), o.Kubelet)
 	if note := o.Kubelet.Uncovered(); note != "" {
 		fmt.Fprintf(&b, "# warning: %s\n", note)
 	}
-	left, right := 0, 0
+	t := table(&b)
 	for _, c := range o.Containers {
-		left = max(left, len(c.Container))
+		fmt.Fprintf(t, "# %s\t%s\n", c.Container, strings.TrimSuffix(c.Role+"; "+c.Sleeps, "; "))
 	}
-	for _, c := range o.Containers {
-		fmt.Fprintf(&b, "# %-*s  %s\n", left, c.Container, strings.TrimSuffix(c.Role+"; "+c.Sleeps, "; "))
+	t.Flush()
+	writePairs(&b, o.Edges, o.Free)
+	return b.String()
+}
+
+func (o Order) name() string {
+	if o.Pod == "" {
+		return "without a name"
 	}
-	left = 0
-	for _, e := range append(slices.Clone(o.Edges), o.Free...) {
-		left, right = max(left, len(e.Before)), max(right, len(e.After))
+	return o.Pod
+}
+
+// table aligns columns, which are two spaces apart.
+func table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
+// writePairs writes a line for each pair.
+func writePairs(w io.Writer, edges, free []Edge) {
+	t := table(w)
+	for _, e := range edges {
+		fmt.Fprintf(t, "%s\t<\t%s\t%s\n", e.Before, e.After, e.Rule)
 	}
-	for _, e := range o.Edges {
-		fmt.Fprintf(&b, "%-*s  <  %-*s  %s\n", left, e.Before, right, e.After, e.Rule)
-	}
-	for _, e := range o.Free {
+	for _, e := range free {
 		if e.After == "" {
-			fmt.Fprintf(&b, "%-*s  *  %-*s  %s\n", left, e.Before, right, "may repeat at once", e.Rule)
+			fmt.Fprintf(t, "%s\t*\tmay repeat at once\t%s\n", e.Before, e.Rule)
 			continue
 		}
-		fmt.Fprintf(&b, "%-*s  ~  %-*s  %s\n", left, e.Before, right, e.After, e.Rule)
+		fmt.Fprintf(t, "%s\t~\t%s\t%s\n", e.Before, e.After, e.Rule)
 	}
-	return b.String()
+	t.Flush()
 }
 
 // RulesText lists the rules that the order names, each with its sentence, and what suspends
 // it or a part of it.
 func (o Order) RulesText() string {
-	var used []rules.Rule
-	wide := 0
-	for _, e := range slices.Concat(o.Edges, o.Free) {
+	var b strings.Builder
+	t := table(&b)
+	for _, r := range o.rules() {
+		says := wrap(r.Says, columns)
+		if unless := r.UnlessText(); unless != "" {
+			says = append(says, wrap("unless "+unless, columns)...)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", r.Slug, r.Level, says[0])
+		for _, more := range says[1:] {
+			fmt.Fprintf(t, "\t\t%s\n", more)
+		}
+	}
+	t.Flush()
+	return b.String()
+}
+
+// rules are those that the order names, each once, as the phases name them; those of the free pairs come last.
+func (o Order) rules() (used []rules.Rule) {
+	var pairs []Edge
+	for _, p := range o.Phases() {
+		pairs = append(pairs, p.Edges...)
+	}
+	for _, e := range append(pairs, o.Free...) {
 		r, ok := rules.BySlug(e.Rule)
 		if ok && !slices.ContainsFunc(used, func(u rules.Rule) bool { return u.Slug == r.Slug }) {
-			used, wide = append(used, r), max(wide, len(r.Slug))
+			used = append(used, r)
 		}
 	}
-	var b strings.Builder
-	for _, r := range used {
-		fmt.Fprintf(&b, "%-*s  %-4s  %s\n", wide, r.Slug, r.Level, r.Says)
-		if unless := r.UnlessText(); unless != "" {
-			fmt.Fprintf(&b, "%-*s  %-4s  unless %s\n", wide, "", "", unless)
-		}
-	}
-	return b.String()
+	return used
 }

@@ -1,9 +1,6 @@
 package reference_test
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -56,21 +53,4 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestSVGIsXML(t *testing.T) {
-	o := explain(t, "v1.37.2", "container1 postStart preStop startup readiness liveness\ncontainer2 postStart\ncontainer3 readiness\n")
-	d := xml.NewDecoder(strings.NewReader(o.SVG()))
-	arrows := 0
-	for {
-		tok, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		assert.NilError(t, err)
-		if e, ok := tok.(xml.StartElement); ok && e.Name.Local == "path" {
-			arrows++
-		}
-	}
-	assert.Equal(t, arrows, len(o.Edges)+1, "one arrow for each edge, and the head of the arrows")
 }

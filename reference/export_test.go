@@ -49,3 +49,13 @@ func (o Order) Pairs() map[string]string {
 	}
 	return pairs
 }
+
+// Levels are the places of the observations in the picture, and where each phase begins.
+func (o Order) Levels() (map[string]int, []int) {
+	level, first := o.levels()
+	at := map[string]int{}
+	for i, n := range o.nodes {
+		at[n.Name] = level[i]
+	}
+	return at, first[:]
+}

@@ -6,130 +6,312 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/reference/trace"
 )
 
 // The measures of the picture, in pixels.
 const (
-	svgLabel = 220 // width of the column of names
-	svgStep  = 120 // distance of two levels
-	svgRow   = 34  // height of the row of one process
-	svgGap   = 22  // between two lanes
-	svgTop   = 64
+	svgMargin = 16
+	svgNames  = 150 // width of the column with the names of the processes
+	svgStep   = 88  // distance of two levels
+	svgRow    = 36  // height of the row of one process
+	svgLine   = 17  // height of a line of text
+	svgLetter = 6.7 // mean width of a letter
+	svgLeast  = 860 // width at least, for the texts
 )
 
+// svgStyle has the colours for light and for dark pages. The strokes k0 to k7 are those of the rules; what comes
+// after has the same again, in dashes.
+const svgStyle = `<style>
+.podorder text { font: 13px system-ui, sans-serif; fill: #1f2328; stroke: #ffffff; stroke-width: 3; stroke-linejoin: round; paint-order: stroke }
+.podorder .in text { stroke: #f3f5f7 }
+.podorder .title { font-size: 17px; font-weight: 600 }
+.podorder .name { font-weight: 600 }
+.podorder .small { font-size: 11px; fill: #59636e }
+.podorder .dim { fill: #59636e }
+.podorder .phase { font-size: 12px; font-weight: 600; letter-spacing: .08em; fill: #59636e }
+.podorder .page { fill: #ffffff }
+.podorder .lane { fill: #f3f5f7 }
+.podorder .edge { fill: none; stroke-width: 1.7 }
+.podorder .between { stroke: #b6bec7; stroke-dasharray: 3 4 }
+.podorder .life { stroke: #c3cad2; stroke-width: 8; stroke-linecap: round }
+.podorder .mark { fill: #3d4650; stroke: #f3f5f7; stroke-width: 1.5 }
+.podorder .shown { fill: #ffffff; stroke: #3d4650; stroke-width: 1.5 }
+.podorder .k0 { stroke: #0969da } .podorder .k1 { stroke: #c24e00 } .podorder .k2 { stroke: #1a7f37 } .podorder .k3 { stroke: #8250df }
+.podorder .k4 { stroke: #c9237f } .podorder .k5 { stroke: #0b7f8f } .podorder .k6 { stroke: #8a6a00 } .podorder .k7 { stroke: #59636e }
+@media (prefers-color-scheme: dark) {
+.podorder text { fill: #e6edf3; stroke: #0d1117 }
+.podorder .in text { stroke: #1b222b }
+.podorder .small, .podorder .dim, .podorder .phase { fill: #9aa4af }
+.podorder .page { fill: #0d1117 }
+.podorder .lane { fill: #1b222b }
+.podorder .between { stroke: #4a545f }
+.podorder .life { stroke: #3d4650 }
+.podorder .mark { fill: #c9d1d9; stroke: #1b222b }
+.podorder .shown { fill: #0d1117; stroke: #c9d1d9 }
+.podorder .k0 { stroke: #58a6ff } .podorder .k1 { stroke: #f0883e } .podorder .k2 { stroke: #3fb950 } .podorder .k3 { stroke: #bc8cff }
+.podorder .k4 { stroke: #f778ba } .podorder .k5 { stroke: #39c5cf } .podorder .k6 { stroke: #d9b44a } .podorder .k7 { stroke: #9aa4af }
+}
+</style>
+`
+
+// svgColours is how many rules have a colour of their own.
+const svgColours = 8
+
+// drawing is the picture while it is made.
+type drawing struct {
+	o     Order
+	back  strings.Builder // what everything else is drawn over
+	b     strings.Builder
+	texts strings.Builder // of the lanes: nothing is drawn over them
+	width int
+	y     int   // where the next thing goes
+	level []int // of each node
+	first [len(phaseNames) + 1]int
+	rows  map[svgRowOf]int // the middle of each row
+	rules []rules.Rule     // in the order of the key
+}
+
+type svgRowOf struct {
+	container int
+	actor     trace.Actor
+}
+
 // SVG draws the order: one lane for each container with its main process,
-// hooks and probes in rows of their own, and one for the status. What stands
-// further right waits, directly or not, for what an arrow comes from; the rule
-// of an arrow is its title.
+// hooks and probes in rows of their own, and one for the status, in three columns for the phases.
+// What stands further right waits, directly or not, for what an arrow comes from. The colour of an arrow is
+// that of its rule in the key below. It shows on light and on dark pages.
 func (o Order) SVG() string {
-	level := o.levels()
-	type row struct {
-		c     int
-		actor trace.Actor
+	d := &drawing{o: o, rows: map[svgRowOf]int{}, rules: slices.DeleteFunc(o.rules(), func(r rules.Rule) bool {
+		return !slices.ContainsFunc(o.Edges, func(e Edge) bool { return e.Rule == r.Slug })
+	})}
+	d.level, d.first = o.levels()
+	d.width = max(svgLeast, d.x(d.first[len(phaseNames)])+svgMargin-svgStep/2)
+	d.y = svgMargin + svgLine
+	d.text(svgMargin, "title", "Pod "+o.name()+", kubelet "+o.Kubelet.String())
+	d.y += 4
+	says := "What an arrow points to comes after what it starts from, while no probe fails and the grace period lasts. What no arrows connect may come in either order."
+	if note := o.Kubelet.Uncovered(); note != "" {
+		says += " Warning: " + note + "."
 	}
-	var rows []row
-	y := map[row]int{}
-	height, lane := svgTop, -2
-	for _, n := range o.nodes {
-		r := row{n.Container, n.Actor}
-		if _, ok := y[r]; ok {
+	d.paragraph(&d.b, svgMargin, "dim", says)
+	d.y += 2 * svgLine
+	top := d.y
+	d.y += 10
+	d.lanes()
+	d.phases(top)
+	d.lives()
+	d.arrows()
+	d.marks()
+	d.key()
+	d.y += svgMargin
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="podorder" width="%d" height="%d" viewBox="0 0 %d %d">`+"\n", d.width, d.y, d.width, d.y) +
+		svgStyle + fmt.Sprintf(`<rect class="page" width="%d" height="%d"/>`+"\n", d.width, d.y) +
+		d.back.String() + d.b.String() + `<g class="in">` + "\n" + d.texts.String() + "</g>\n</svg>\n"
+}
+
+// x is where a level stands.
+func (d *drawing) x(level int) int { return svgMargin + svgNames + svgStep/2 + svgStep*level }
+
+// at is where a node stands.
+func (d *drawing) at(i int) (x, y int) {
+	n := d.o.nodes[i]
+	return d.x(d.level[i]), d.rows[svgRowOf{n.Container, n.Actor}]
+}
+
+// text writes a line that stands on y.
+func (d *drawing) text(x int, class, text string) { write(&d.b, x, d.y, class, text) }
+
+func write(b *strings.Builder, x, y int, class, text string) {
+	fmt.Fprintf(b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, x, y, html.EscapeString(text))
+}
+
+// headed writes a line of a name and of what it is.
+func (d *drawing) headed(b *strings.Builder, x int, name, is string) {
+	fmt.Fprintf(b, `<text x="%d" y="%d"><tspan class="name">%s</tspan> <tspan class="dim">%s</tspan></text>`+"\n", x, d.y, html.EscapeString(name), html.EscapeString(is))
+}
+
+// paragraph writes lines as long as the picture is wide.
+func (d *drawing) paragraph(b *strings.Builder, x int, class, text string) {
+	for _, line := range wrap(text, int(float64(d.width-x-svgMargin)/svgLetter)) {
+		d.y += svgLine
+		write(b, x, d.y, class, line)
+	}
+}
+
+// lanes draws what is behind the processes of each container, and their names.
+func (d *drawing) lanes() {
+	const left = svgMargin + 10
+	nodes := d.o.nodes
+	for i := 0; i < len(nodes); {
+		c, top := nodes[i].Container, d.y
+		d.y += 6
+		if c >= 0 {
+			of := d.o.Containers[c]
+			d.y += svgLine - 2
+			d.headed(&d.texts, left, of.Container, of.Role)
+			d.paragraph(&d.texts, left, "dim", strings.TrimSuffix(of.Means+"; "+of.Sleeps, "; "))
+			d.y += 6
+		}
+		for ; i < len(nodes) && nodes[i].Container == c; i++ {
+			row := svgRowOf{c, nodes[i].Actor}
+			if d.rows[row] > 0 {
+				continue
+			}
+			name := string(row.actor)
+			if c < 0 {
+				name = nodes[i].Name
+			}
+			d.rows[row] = d.y + svgRow/2 - 4
+			write(&d.texts, left, d.rows[row]+4, "row", name)
+			d.y += svgRow
+		}
+		fmt.Fprintf(&d.back, `<rect class="lane" x="%d" y="%d" width="%d" height="%d" rx="8"/>`+"\n", svgMargin, top, d.width-2*svgMargin, d.y-top)
+		d.y += 10
+	}
+}
+
+// phases draws the bounds of the phases, and their names at top.
+func (d *drawing) phases(top int) {
+	bottom := d.y
+	d.y = top
+	for p, says := range d.o.Phases() {
+		if d.first[p] == d.first[p+1] {
 			continue
 		}
-		if lane != -2 && n.Container != lane {
-			height += svgGap
+		left := d.x(d.first[p]) - svgStep/2
+		if p > phaseStart {
+			fmt.Fprintf(&d.b, `<line class="between" x1="%d" y1="%d" x2="%d" y2="%d"/>`+"\n", left, top-svgLine, left, bottom-10)
 		}
-		lane = n.Container
-		y[r] = height
-		height += svgRow
-		rows = append(rows, r)
+		d.text(left+svgStep/2-14, "phase", strings.ToUpper(says.Name))
 	}
-	width := svgLabel + svgStep*(slices.Max(append(level, 0))+1) + 40
-	x := func(i int) int { return svgLabel + 40 + svgStep*level[i] }
+	d.y = bottom
+}
 
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13">`+"\n", width, height+20, width, height+20)
-	b.WriteString(`<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#444"/></marker></defs>` + "\n")
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height+20)
-	fmt.Fprintf(&b, `<text x="16" y="26" font-size="16" font-weight="bold">Pod %s, kubelet %s</text>`+"\n", html.EscapeString(o.Pod), o.Kubelet)
-	says := "an arrow points from what comes first to what waits for it; everything else may come in any order"
-	if note := o.Kubelet.Uncovered(); note != "" {
-		says = "warning: " + note
-	}
-	fmt.Fprintf(&b, `<text x="16" y="46" fill="#555">%s</text>`+"\n", html.EscapeString(says))
-	for i, r := range rows {
-		if i == 0 || rows[i-1].c != r.c {
-			last := i
-			for last+1 < len(rows) && rows[last+1].c == r.c {
-				last++
-			}
-			fmt.Fprintf(&b, `<rect x="8" y="%d" width="%d" height="%d" rx="6" fill="%s"/>`+"\n", y[r]-4, width-16, y[rows[last]]-y[r]+svgRow, laneFill(r.c))
-		}
-		fmt.Fprintf(&b, `<text x="16" y="%d">%s</text>`+"\n", y[r]+svgRow/2+2, html.EscapeString(o.rowName(r.c, r.actor)))
-		if r.c >= 0 && r.actor == trace.Main {
-			fmt.Fprintf(&b, `<text x="16" y="%d" font-size="10" fill="#555">%s</text>`+"\n", y[r]+svgRow/2+14, html.EscapeString(o.Containers[r.c].Role))
-		}
-	}
-	for i, n := range o.nodes {
-		for j := i + 1; j < len(o.nodes); j++ {
-			if m := o.nodes[j]; n.SameProcess(m) {
-				cy := y[row{n.Container, n.Actor}] + svgRow/2 - 3
-				fmt.Fprintf(&b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="9" stroke-linecap="round"/>`+"\n", x(i), cy, x(j), cy, barFill(n.Actor))
+// lives draws each process from its first line to its last.
+func (d *drawing) lives() {
+	for i, n := range d.o.nodes {
+		for j := i + 1; j < len(d.o.nodes); j++ {
+			if n.SameProcess(d.o.nodes[j]) {
+				x1, y := d.at(i)
+				x2, _ := d.at(j)
+				fmt.Fprintf(&d.b, `<line class="life" x1="%d" y1="%d" x2="%d" y2="%d"/>`+"\n", x1, y, x2, y)
 				break
 			}
 		}
 	}
-	for to, from := range o.pred {
+}
+
+func (d *drawing) arrows() {
+	for to, from := range d.o.pred {
 		for _, f := range from {
-			x1, y1 := x(f), y[row{o.nodes[f].Container, o.nodes[f].Actor}]+svgRow/2-3
-			x2, y2 := x(to), y[row{o.nodes[to].Container, o.nodes[to].Actor}]+svgRow/2-3
-			fmt.Fprintf(&b, `<path d="M%d %d C%d %d %d %d %d %d" fill="none" stroke="#444" marker-end="url(#head)"><title>%s</title></path>`+"\n",
-				x1+6, y1, x1+50, y1, x2-50, y2, x2-7, y2, html.EscapeString(o.ruleOf(f, to)))
+			x1, y1 := d.at(f)
+			x2, y2 := d.at(to)
+			bend := min(56, (x2-x1)/2)
+			d.arrow(d.o.ruleOf(f, to), fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1+7, y1, x1+bend, y1, x2-bend, y2, x2-9, y2), x2-8, y2)
 		}
 	}
-	for i, n := range o.nodes {
-		cy := y[row{n.Container, n.Actor}] + svgRow/2 - 3
-		_, mark, _ := strings.Cut(n.Name, ": ")
-		if n.Actor.IsProbe() || n.Container < 0 {
-			mark = ""
-		}
-		fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="6" fill="%s" stroke="#222"><title>%s</title></circle>`+"\n", x(i), cy, barFill(n.Actor), html.EscapeString(n.Name))
-		if mark != "" {
-			fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="10" text-anchor="middle" fill="#333">%s</text>`+"\n", x(i), cy+17, html.EscapeString(strings.TrimPrefix(mark, "signal ")))
-		}
-	}
-	b.WriteString("</svg>\n")
-	return b.String()
 }
 
-// levels gives each node the length of the longest chain that leads to it.
-func (o Order) levels() []int {
-	level := make([]int, len(o.nodes))
-	for range o.nodes { // long enough: a chain visits a node once
-		for i, n := range o.nodes {
-			for _, p := range o.pred[i] {
-				level[i] = max(level[i], level[p]+1)
-			}
-			for j := range i {
-				if m := o.nodes[j]; n.SameProcess(m) {
-					level[i] = max(level[i], level[j]+1)
+// arrow draws a path and the head of an arrow at its end, which comes from the left.
+func (d *drawing) arrow(rule, path string, x, y int) {
+	k := slices.IndexFunc(d.rules, func(r rules.Rule) bool { return r.Slug == rule })
+	dashes := [...]string{"", ` stroke-dasharray="7 4"`, ` stroke-dasharray="2 3"`}[min(max(k, 0)/svgColours, 2)]
+	fmt.Fprintf(&d.b, `<g class="edge k%d"><title>%s</title><path d="%s"%s/><path d="M%d %dl7 4-7 4"/></g>`+"\n", max(k, 0)%svgColours, html.EscapeString(rule), path, dashes, x-7, y-4)
+}
+
+// marks draws what is seen.
+func (d *drawing) marks() {
+	for i, n := range d.o.nodes {
+		x, y := d.at(i)
+		_, says, _ := strings.Cut(n.Name, ": ")
+		says = strings.TrimPrefix(says, "signal ")
+		kind := trace.Main
+		switch {
+		case !n.IsLine():
+			kind, says = "", "shown"
+		case n.Actor.IsProbe():
+			kind, says = trace.ReadinessProbe, "succeeds"
+		case n.Actor != trace.Main:
+			kind = trace.PostStart
+		}
+		d.mark(kind, x, y, n.Name)
+		fmt.Fprintf(&d.texts, `<text class="small" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", x, y+18, html.EscapeString(says))
+	}
+}
+
+// mark draws a circle for a line of a main process, a square for one of a hook, a diamond for a probe, and a ring
+// for an update of the status.
+func (d *drawing) mark(kind trace.Actor, x, y int, title string) {
+	class, shape := "mark", fmt.Sprintf(`<circle cx="%d" cy="%d" r="6"/>`, x, y)
+	switch kind {
+	case "":
+		class = "shown"
+	case trace.PostStart:
+		shape = fmt.Sprintf(`<rect x="%d" y="%d" width="12" height="12"/>`, x-6, y-6)
+	case trace.ReadinessProbe:
+		shape = fmt.Sprintf(`<path d="M%d %dl7.5 7.5-7.5 7.5-7.5-7.5z"/>`, x, y-7)
+	}
+	fmt.Fprintf(&d.b, `<g class="%s"><title>%s</title>%s</g>`+"\n", class, html.EscapeString(title), shape)
+}
+
+// key says what the marks are, and lists the rules with the colours of their arrows.
+func (d *drawing) key() {
+	d.y += svgLine
+	x := svgMargin + 6
+	for _, k := range []struct {
+		kind trace.Actor
+		says string
+	}{{trace.Main, "a line of a main process"}, {trace.PostStart, "of a hook"}, {trace.ReadinessProbe, "a probe that succeeds"}, {"", "an update of the status"}} {
+		d.mark(k.kind, x, d.y-4, k.says)
+		d.text(x+12, "dim", k.says)
+		x += 12 + int(float64(len(k.says))*svgLetter) + 30
+	}
+	fmt.Fprintf(&d.b, `<line class="life" x1="%d" y1="%d" x2="%d" y2="%d"/>`+"\n", x, d.y-4, x+24, d.y-4)
+	d.text(x+34, "dim", "the life of a process")
+	d.y += svgLine + 10
+	if len(d.rules) == 0 {
+		d.text(svgMargin, "name", "No line has to come before another.")
+		return
+	}
+	d.text(svgMargin, "name", "The rule of each arrow, by its colour")
+	for _, r := range d.rules {
+		d.y += 8
+		y := d.y + svgLine - 4
+		d.arrow(r.Slug, fmt.Sprintf("M%d %dH%d", svgMargin, y, svgMargin+33), svgMargin+35, y)
+		d.y += svgLine
+		d.headed(&d.b, svgMargin+46, r.Slug, r.Level.String())
+		d.paragraph(&d.b, svgMargin+46, "says", r.Says)
+	}
+}
+
+// levels gives each node the length of the longest chain that leads to it, where what belongs to a later phase
+// stands after all of those before; and where each phase begins and the last one ends.
+func (o Order) levels() (level []int, first [len(phaseNames) + 1]int) {
+	level = make([]int, len(o.nodes))
+	phase := o.phases()
+	for p := range phaseNames {
+		first[p+1] = first[p]
+		for range o.nodes { // long enough: a chain visits a node once
+			for i, n := range o.nodes {
+				if phase[i] != p {
+					continue
 				}
+				level[i] = max(level[i], first[p])
+				for _, before := range o.pred[i] {
+					level[i] = max(level[i], level[before]+1)
+				}
+				for j := range i {
+					if n.SameProcess(o.nodes[j]) {
+						level[i] = max(level[i], level[j]+1)
+					}
+				}
+				first[p+1] = max(first[p+1], level[i]+1)
 			}
 		}
 	}
-	return level
-}
-
-func (o Order) rowName(c int, a trace.Actor) string {
-	for _, n := range o.nodes {
-		if n.Container == c && n.Actor == a {
-			if c < 0 {
-				return n.Name
-			}
-			return n.Line.Container + " / " + string(a)
-		}
-	}
-	return string(a)
+	return level, first
 }
 
 func (o Order) ruleOf(from, to int) string {
@@ -139,26 +321,4 @@ func (o Order) ruleOf(from, to int) string {
 		}
 	}
 	return ""
-}
-
-func laneFill(c int) string {
-	switch {
-	case c < 0:
-		return "#eef1f4"
-	case c%2 == 0:
-		return "#eaf3ea"
-	}
-	return "#f6f0e4"
-}
-
-func barFill(a trace.Actor) string {
-	switch a {
-	case trace.Main:
-		return "#5b8c5a"
-	case trace.PostStart, trace.PreStop:
-		return "#c8843c"
-	case trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe:
-		return "#4a7fb0"
-	}
-	return "#9098a0"
 }

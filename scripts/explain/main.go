@@ -107,14 +107,10 @@ func explain(k reference.Kubelet, text []byte, object string, svg, all bool) (st
 	if err != nil {
 		return "", exitUnmodelled, err
 	}
-	out := order.Text()
-	if of := order.RulesText(); of != "" {
-		out += "\n" + of
-	}
 	if svg {
-		out = order.SVG()
+		return order.SVG(), exitPrinted, nil
 	}
-	return strings.TrimRight(out, "\n") + "\n", exitPrinted, nil
+	return order.Explanation(), exitPrinted, nil
 }
 
 // most is how many interleavings are printed; no person reads more.

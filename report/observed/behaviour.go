@@ -13,9 +13,9 @@ type Behaviour struct {
 // ("main#0 shown ready", "phase Running", "condition Ready True", "deletion shown",
 // "object gone"), or what was done to the Pod ("did delete", "did restart kubelet").
 //
-// A probe or a preStop hook that writes while its Pod is stopped has one more event for that
-// ("main#0 / readiness probe while stopping"): that begins with the first preStop hook or
-// TERM after a deletion or an eviction.
+// A probe that writes while its Pod is stopped has one more event for that ("main#0 / readiness
+// probe while stopping"): from two seconds after the first line of a preStop hook, or the first
+// TERM, that follows a deletion or an eviction.
 type Event struct {
 	Name string `json:"name"`
 	// At is when it came first, in seconds from the beginning of the recording.

@@ -104,6 +104,7 @@ func TestParseFeature(t *testing.T) {
 		"a / main: begin and a / main: end 0 >= 4": {false, true},
 		"a / main: begin and a / main: end 0 >= 3": {true, true},
 		"a / main: begin and b / main: begin < c":  {false, false},
+		"a / main: begin if a / main: end 0 >= 4":  {false, false},
 		"b / main: begin if a / main: end 0":       {false, true},
 	} {
 		f, err := parseFeature(text)

@@ -16,13 +16,12 @@ import (
 //	a >= 2           a came twice or more often
 //	figure of x > 5  the figure of x is more than 5; "of x" is left out where it is of the Pod
 //	… and …          both
-//	… if c           no answer where c did not come
+//	… if …           no answer where the answer to what follows is not yes
 //
 // Events and figures are named as in [Event] and [Figure].
 type feature struct {
-	text  string
-	all   []question
-	given string // an event; empty where there is none
+	text       string
+	all, given []question
 }
 
 type question struct {
@@ -32,14 +31,23 @@ type question struct {
 }
 
 func parseFeature(text string) (feature, error) {
-	questions, given, _ := strings.Cut(text, " if ")
-	f := feature{text: text, given: given}
-	for q := range strings.SplitSeq(questions, " and ") {
+	f := feature{text: text}
+	questions, given, conditional := strings.Cut(text, " if ")
+	all := strings.Split(questions, " and ")
+	n := len(all)
+	if conditional {
+		all = append(all, strings.Split(given, " and ")...)
+	}
+	for i, q := range all {
 		asked, err := parseQuestion(q)
-		if err != nil {
+		switch {
+		case err != nil:
 			return f, fmt.Errorf("feature %q: %w", text, err)
+		case i < n:
+			f.all = append(f.all, asked)
+		default:
+			f.given = append(f.given, asked)
 		}
-		f.all = append(f.all, asked)
 	}
 	return f, nil
 }
@@ -70,10 +78,14 @@ func (f feature) kind() Kind { return f.all[0].kind }
 
 // of answers the question for one run; known is false where the run has no answer.
 func (f feature) of(b Behaviour) (yes, known bool) {
-	if f.given != "" && b.Count(f.given) == 0 {
+	if yes, _ := every(f.given, b); !yes {
 		return false, false
 	}
-	for _, q := range f.all {
+	return every(f.all, b)
+}
+
+func every(list []question, b Behaviour) (yes, known bool) {
+	for _, q := range list {
 		if yes, known = q.of(b); !yes || !known {
 			return false, known
 		}

@@ -46,6 +46,9 @@ func compareFloat(a, b float64) int {
 	return 0
 }
 
+// running is how long a probe may have been running, that began before its Pod was being stopped.
+const running = 2 * time.Second
+
 // reader is a recording that is being read.
 type reader struct {
 	pod        *corev1.Pod
@@ -55,7 +58,7 @@ type reader struct {
 	begun      map[string]int // by container: how many instances have logged a begin
 	was        map[string]bool
 	deleted    time.Time // zero until the Pod was deleted or evicted
-	stopping   bool
+	stopping   time.Time // zero until its containers are being stopped
 	last       time.Time // of the last line
 	lines      []line
 	hooks      map[instance]time.Time // the last line of a postStart hook
@@ -145,10 +148,10 @@ func (r *reader) line(l trace.Line, at time.Time) {
 		return
 	}
 	r.came(l.String(), at)
-	if !r.deleted.IsZero() && (l.Actor == trace.PreStop || l.Mark.Kind == trace.Signal) {
-		r.stopping = true
+	if !r.deleted.IsZero() && r.stopping.IsZero() && (l.Actor == trace.PreStop || l.Mark.Kind == trace.Signal) {
+		r.stopping = at
 	}
-	if r.stopping && l.Actor.IsProbe() {
+	if l.Actor.IsProbe() && !r.stopping.IsZero() && at.Sub(r.stopping) >= running {
 		r.came(fmt.Sprintf("%s#%d / %s while stopping", l.Container, l.Run, l.Actor), at)
 	}
 }

@@ -40,7 +40,8 @@ const made = `{"trace":1,"kubelet":"v1.37.2"}
 {"at":"2026-12-01T12:00:08.1Z","log":"2026-12-01T12:00:08.1Z: a#0 / readiness probe: end 0"}
 {"at":"2026-12-01T12:00:08.2Z","log":"2026-12-01T12:00:08.2Z: a#0 / main: signal TERM from outside"}
 {"at":"2026-12-01T12:00:08.3Z","log":"2026-12-01T12:00:08.3Z: a#0 / readiness probe: end 1"}
-{"at":"2026-12-01T12:00:09.2Z","type":"DELETED","pod":{"metadata":{"name":"p","deletionTimestamp":"2026-12-01T12:00:38Z"},"spec":{"containers":[{"name":"a","image":"i"}]},"status":{"phase":"Running"}}}
+{"at":"2026-12-01T12:00:10.3Z","log":"2026-12-01T12:00:10.3Z: a#0 / readiness probe: end 1"}
+{"at":"2026-12-01T12:00:11.2Z","type":"DELETED","pod":{"metadata":{"name":"p","deletionTimestamp":"2026-12-01T12:00:38Z"},"spec":{"containers":[{"name":"a","image":"i"}]},"status":{"phase":"Running"}}}
 `
 
 func TestOf(t *testing.T) {
@@ -65,7 +66,7 @@ func TestOf(t *testing.T) {
 		{Name: observed.HookToReady, Value: 1.1},
 		{Name: observed.ExitToRestart, Of: "b#1", Value: 1.1},
 		{Name: observed.DeleteToTERM, Of: "a#0", Value: 0.2},
-		{Name: observed.TERMToGone, Value: 1},
+		{Name: observed.TERMToGone, Value: 3},
 		{Name: observed.EarlyReadiness, Of: "a#0", Value: 2},
 	})
 }

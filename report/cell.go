@@ -185,5 +185,8 @@ func (r *Report) Err() error {
 			return fmt.Errorf("no case was judged on kubelet %s: all %d were skipped", k, len(of))
 		}
 	}
+	if n := r.unforeseen(); n > 0 {
+		return fmt.Errorf("%d differences between the kubelets are not as expected", n)
+	}
 	return nil
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/podorder/podorder/reference/rules"
 	"github.com/podorder/podorder/report/observed"
@@ -36,4 +38,59 @@ func (r *Report) Compare() ([]observed.Difference, error) {
 		runs = append(runs, o)
 	}
 	return observed.Compare(kubelets, runs), nil
+}
+
+// SetDifferences sets the differences, once the runs and the kubelets of the report are complete.
+func (r *Report) SetDifferences() error {
+	found, err := r.Compare()
+	if err != nil {
+		return err
+	}
+	r.Differences = found
+	return nil
+}
+
+// unforeseen counts the differences that fail the comparison.
+func (r *Report) unforeseen() (n int) {
+	for _, d := range r.Differences {
+		if d.Fails() {
+			n++
+		}
+	}
+	return n
+}
+
+// changes tells the differences: each that fails the comparison, and those that were expected by
+// their cause, with the cases that show it.
+func (r *Report) changes() (lines []string) {
+	type cause struct{ older, newer, says string }
+	var order []cause
+	cases := map[cause][]string{}
+	for _, d := range r.Differences {
+		if d.Fails() {
+			lines = append(lines, differenceLine(d))
+			continue
+		}
+		c := cause{d.Older, d.Newer, d.What}
+		if b := d.Because; b != nil {
+			c.says = strings.Join(slices.DeleteFunc([]string{b.Issue, b.Rule, b.Gate}, func(s string) bool { return s == "" }), ", ")
+			if c.says == "" {
+				c.says = b.Says
+			}
+		}
+		if cases[c] == nil {
+			order = append(order, c)
+		}
+		id := d.Case
+		if id == "" {
+			id = fmt.Sprintf("%s: %s, then %s", d.What, d.OnOlder, d.OnNewer)
+		}
+		if !slices.Contains(cases[c], id) {
+			cases[c] = append(cases[c], id)
+		}
+	}
+	for _, c := range order {
+		lines = append(lines, fmt.Sprintf("expected: from %s to %s: %s (%s)", c.older, c.newer, c.says, strings.Join(cases[c], ", ")))
+	}
+	return lines
 }

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/podorder/podorder/reference"
@@ -32,4 +33,26 @@ func TestCompare(t *testing.T) {
 	r.Kubelets[0].Gates = "NoSuchGate=true"
 	_, err = r.Compare()
 	assert.ErrorContains(t, err, "kubelet v1.34.4")
+}
+
+// A difference that was not expected fails the run, and one that was expected does not. What
+// was expected is told by its cause, once for all cases.
+func TestDifferencesDecide(t *testing.T) {
+	r := &report.Report{Runs: []report.Run{
+		{Case: "probes/x", Kubelet: "v1.36.3", Outcome: report.Pass}, {Case: "probes/x", Kubelet: "v1.37.2", Outcome: report.Pass},
+	}}
+	cause := &observed.Cause{Issue: "kubernetes/kubernetes#140881", Says: "Something."}
+	for _, id := range []string{"probes/x", "probes/y"} {
+		r.Differences = append(r.Differences, observed.Difference{
+			Case: id, Older: "v1.36.3", Newer: "v1.37.2", What: "known fault probes-cancelled", OnOlder: "yes", OnNewer: "no", State: observed.Expected, Because: cause,
+		})
+	}
+	assert.NilError(t, r.Err())
+	assert.Assert(t, strings.Contains(r.Table(), "expected: from v1.36.3 to v1.37.2: kubernetes/kubernetes#140881 (probes/x, probes/y)\n"), r.Table())
+
+	r.Differences = append(r.Differences, observed.Difference{
+		Case: "probes/x", Older: "v1.36.3", Newer: "v1.37.2", What: "a / main: begin before b / main: begin", OnOlder: "yes", OnNewer: "no", State: observed.Unexpected,
+	})
+	assert.ErrorContains(t, r.Err(), "1 differences between the kubelets are not as expected")
+	assert.Assert(t, strings.Contains(r.Table(), "probes/x: unexpected: a / main: begin before b / main: begin: yes on v1.36.3, no on v1.37.2\n"), r.Table())
 }

@@ -73,8 +73,8 @@ func (r *Report) Markdown(at string, limit int) string {
 	for _, s := range r.differs(cells) {
 		list = append(list, fmt.Sprintf("- differs: %s\n", cell(s)))
 	}
-	for _, diff := range r.Differences {
-		list = append(list, fmt.Sprintf("- %s\n", cell(differenceLine(diff))))
+	for _, s := range r.changes() {
+		list = append(list, fmt.Sprintf("- %s\n", cell(s)))
 	}
 	if len(list) > 0 {
 		d.addf("\n")

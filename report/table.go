@@ -25,6 +25,9 @@ func (r *Report) Table() string {
 		} else {
 			b.WriteString("\nnothing differs between the kubelets\n")
 		}
+		if c := r.changes(); len(c) > 0 {
+			b.WriteString("\nwhat they do differently\n  " + strings.Join(c, "\n  ") + "\n")
+		}
 		b.WriteString("\n")
 		for _, k := range kubelets {
 			fmt.Fprintf(&b, "%s: %s\n", k, counts(on(cells, k)))

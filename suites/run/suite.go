@@ -491,7 +491,8 @@ func (s *Suite) report() *report.Report {
 		}
 		r.Kubelets = append(r.Kubelets, k)
 	}
-	if err := r.Err(); err != nil {
+	err := r.SetDifferences()
+	if err = errors.Join(r.Err(), err); err != nil {
 		r.Failed = err.Error()
 	}
 	return r

@@ -158,6 +158,12 @@ var parts = []part{
 		neverStd: impure,
 	},
 	{
+		// So does its picture, with the verdict on it.
+		under:    "report/picture",
+		may:      append(slices.Clone(types), Module+"/reference"),
+		neverStd: impure,
+	},
+	{
 		under:    "suites",
 		may:      []string{Module},
 		anything: true,

@@ -31,6 +31,13 @@
 //
 // -feature-gates sets gates that differ from the defaults of the version.
 //
+// -svg writes a picture of the recording to a file, whatever the verdict: the containers with their hooks and probes on
+// one axis of time, what the updates showed, and the lines that the verdict names. Package
+// report/picture says how to read it. A log alone gets one as well, without updates and Events. Of a damaged
+// trace it shows what comes before the damage.
+//
+//	judge -trace trace.jsonl -svg trace.svg
+//
 // The verdict goes to standard output, as text or with -json as one JSON
 // object; what is wrong with the input goes to standard error. Exit status: 0
 // pass, 1 violation (also fixed, and known with -strict), 2 usage or broken

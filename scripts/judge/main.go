@@ -38,8 +38,8 @@ func main() {
 
 // options is the command line.
 type options struct {
-	kubernetes, gates, pod, object, log, trace, caseID, fixtures string
-	json, strict                                                 bool
+	kubernetes, gates, pod, object, log, trace, caseID, fixtures, svg string
+	json, strict                                                      bool
 	// writes says who writes to the log; nil where it is not given.
 	writes *string
 	// known is what is known beside a log, and told whether a flag says anything of it.
@@ -86,7 +86,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			v = empty()
 		}
-		return print(v, o, stdout, stderr)
+		return in.finish(v, o, stdout, stderr)
 	case err != nil:
 		return fail(stderr, err)
 	}
@@ -101,10 +101,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 				v.Log = line(in.log, v.Line)
 			}
 		}
-		if err := in.done(); err != nil {
+		err := in.forPicture(o)
+		if err := errors.Join(err, in.done()); err != nil {
 			return fail(stderr, fmt.Errorf("reading the log: %w", err))
 		}
-		return print(v, o, stdout, stderr)
+		return in.finish(v, o, stdout, stderr)
 	}
 	v := reference.CheckTrace(in.kubelet, in.trace)
 	if in.pod != nil {
@@ -125,7 +126,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			v.Reason += "; " + note
 		}
 	}
-	return print(v, o, stdout, stderr)
+	return in.finish(v, o, stdout, stderr)
 }
 
 func fail(stderr io.Writer, err error) int {
@@ -150,11 +151,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return nil
 	})
 	fs.BoolVar(&o.json, "json", false, "print the verdict as one JSON object")
+	fs.StringVar(&o.svg, "svg", "", "write a picture of what was recorded, with what the verdict names, to a `file`")
 	fs.BoolVar(&o.strict, "strict", false, "let a known issue count as a violation")
 	o.logFlags(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(stderr, "judge judges a saved log or trace without a cluster.\n\nusage: judge -kubernetes version -pod file [-object kind/name] -log file\n       judge -trace file\n\nflags:")
+			fmt.Fprintln(stderr, "judge judges a saved log or trace without a cluster.\n\nusage: judge -kubernetes version -pod file [-object kind/name] -log file\n       judge -trace file [-svg picture]\n\nflags:")
 			fs.SetOutput(stderr)
 			fs.PrintDefaults()
 			return o, err

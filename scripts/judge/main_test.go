@@ -491,3 +491,39 @@ func TestBroken(t *testing.T) {
 	assert.Check(t, is.Contains(out, "  at       line 1\n"))
 	assert.Check(t, !strings.Contains(out, "seen"), out)
 }
+
+// TestPicture: -svg writes a picture of a trace, of a log alone and of what is left of a damaged
+// trace, and changes neither what is printed nor the exit status.
+func TestPicture(t *testing.T) {
+	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	bad := write(t, "bad", log(swapped(3, 4)...))
+	stored := filepath.Join("..", "..", "reference", "testdata", "background-hook", "poststart-blocks", "trace.jsonl")
+	for name, tt := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"a trace":         {[]string{"-trace", stored}, []string{"line 22 is not allowed here", "The next container is not started before", `id="line-21"`}},
+		"a log":           {[]string{"-kubernetes", "v1.37.2", "-pod", pod, "-log", bad}, []string{"by its log alone: violation", `id="line-4"`}},
+		"of a case":       {[]string{"-kubernetes", "v1.37.2", "-case", startup, "-log", bad}, []string{"by its log alone: violation", `id="line-4"`}},
+		"a damaged trace": {[]string{"-pod", pod, "-trace", save(t, trace.Header{Case: startup, Kubelet: "v1.37.2"}, append(lines(ordered[:2]...), trace.Entry{Log: new("hello")})...)}, []string{"cannot be read: hello"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, out, _ := call(t, "", tt.args...)
+			path := filepath.Join(t.TempDir(), "picture.svg")
+			withPicture, same, errs := call(t, "", append(tt.args, "-svg", path)...)
+			assert.Equal(t, withPicture, status, errs)
+			assert.Equal(t, same, out)
+			svg, err := os.ReadFile(path)
+			assert.NilError(t, err)
+			for _, want := range tt.want {
+				assert.Check(t, is.Contains(string(svg), want))
+			}
+		})
+	}
+	status, _, errs := call(t, "", "-trace", stored, "-svg", filepath.Join(t.TempDir(), "nowhere", "picture.svg"))
+	assert.Equal(t, status, exitUsage)
+	assert.Check(t, is.Contains(errs, "-svg: open"))
+	status, _, errs = call(t, "", "-trace", write(t, "empty", ""), "-svg", filepath.Join(t.TempDir(), "picture.svg"))
+	assert.Equal(t, status, exitUsage)
+	assert.Check(t, is.Contains(errs, "there is nothing to draw"))
+}

@@ -121,6 +121,9 @@ type Run struct {
 	Explanation string `json:"explanation,omitempty"`
 	// Ended says what kept the run from its last step; absent where nothing did.
 	Ended *Ended `json:"ended,omitempty"`
+	// Kept tells that an earlier run of the suite recorded it, with which this one went on; the
+	// recording was judged anew.
+	Kept bool `json:"kept,omitempty"`
 	// First is why a first run of the case was inconclusive, so that this is the second.
 	First string `json:"first,omitempty"`
 	// Admission is what somebody else made of the Pod on its way into the cluster.

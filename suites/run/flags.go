@@ -83,7 +83,7 @@ func usage() {
 		}
 	})
 	ours.PrintDefaults()
-	fmt.Fprintln(out, "flags of go test that also work: -run, -skip, -parallel, -failfast, -timeout, -v, -json; go help testflag")
+	fmt.Fprintln(out, "flags of go test that also work: -run, -skip, -short, -parallel, -failfast, -timeout, -v, -json; go help testflag")
 }
 
 // checkGoTest reports flags of go test that would not do what they say.
@@ -121,7 +121,7 @@ func lookup(name string) string {
 // are run, on which kubelets, and how often.
 var notAgain = []string{
 	"cases", "artifacts", "list", "dry-run", "kubelets", "kubelet-files", "repeat", "fail-fast",
-	"labels", "skip-labels", "feature", "skip-features",
+	"shard", "resume", "labels", "skip-labels", "feature", "skip-features",
 }
 
 // rerunFlags returns the flags, as given, that a rerun needs to run on the same

@@ -66,6 +66,10 @@ type Options struct {
 	FeatureGates string
 	// List and DryRun print the cases that a run would run, and run none.
 	List, DryRun bool
+	// Shard is the part of the cases that is run, "2/3".
+	Shard string
+	// Resume keeps what an earlier run recorded into the same folder, and runs the rest.
+	Resume bool
 	// FailFast lets no further case begin once one has failed.
 	FailFast bool
 	// Labels and SkipLabels select cases by their labels, Feature and SkipFeatures
@@ -94,6 +98,8 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.List, "list", false, "print the cases that a run with the same flags would run, and run none")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "the same as -list")
 	fs.BoolVar(&o.FailFast, "fail-fast", false, "start no further case after one has failed")
+	fs.StringVar(&o.Shard, "shard", "", "run one `part` of the cases, such as 2/3; all parts take about as long, and have each case once")
+	fs.BoolVar(&o.Resume, "resume", false, "go on where an earlier run with the same -artifacts and the same flags was interrupted: keep what it recorded")
 	fs.StringVar(&o.FeatureGates, "feature-gates", "", "feature `gates` that affect order and differ from the defaults (ContainerStopSignals=true,...): set in the cluster that is made; with one that exists, say what its kubelets have")
 	o.Labels, o.SkipLabels = flags.LabelsMap{}, flags.LabelsMap{}
 	fs.Var(o.Labels, "labels", "run only the cases with these labels, `key=value,...`: group, rule, kubelet, long, node")

@@ -60,6 +60,13 @@ func (o *outcome) claim(run *report.Run, tr *trace.Trace, added []string) {
 	o.claims[run.Kubelet].Add(claims.Recording{Path: run.Trace, Trace: tr, Added: added})
 }
 
+// forget drops what was noted of claims.
+func (o *outcome) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.claims = nil
+}
+
 // rest adds up the times of a cluster that has run its cases.
 func (o *outcome) rest() {
 	o.mu.Lock()

@@ -94,18 +94,7 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node strin
 	}
 	run.Ended = ended(err)
 	j := judged.Judge(c, s.options.FeatureGates, rec.trace, run.Ended)
-	run.Admission = j.Changes.List()
-	if j.Skipped != "" {
-		run.Skip(j.Skipped)
-	} else {
-		run.Set(j.Verdict)
-	}
-	if rec.trace != nil {
-		if pod := judged.Pod(c, rec.trace); pod != nil {
-			b := observed.Of(pod, rec.trace)
-			run.Observed = &b
-		}
-	}
+	s.judged(&run, c, rec.trace, j)
 	s.claim(&run, rec.trace, j.Changes.Containers())
 	// A run that is being interrupted has no time for it.
 	if run.Outcome != report.Pass && rec.evidence != nil && ctx.Err() == nil {
@@ -116,6 +105,23 @@ func (s *Suite) settle(ctx context.Context, c fixtures.Case, kubelet, node strin
 		}
 	}
 	return run
+}
+
+// judged takes what the judge made of a recording.
+func (s *Suite) judged(run *report.Run, c fixtures.Case, tr *trace.Trace, j judged.Judgement) {
+	run.Admission = j.Changes.List()
+	if j.Skipped != "" {
+		run.Skip(j.Skipped)
+	} else {
+		run.Set(j.Verdict)
+	}
+	if tr == nil {
+		return
+	}
+	if pod := judged.Pod(c, tr); pod != nil {
+		b := observed.Of(pod, tr)
+		run.Observed = &b
+	}
 }
 
 // runOf is a run of a case that nothing has come of yet.

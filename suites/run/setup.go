@@ -46,7 +46,11 @@ func (s *Suite) main(m *testing.M) (status int) {
 			return complain(fmt.Errorf("removing what an earlier run left behind: %w", err))
 		}
 	}
-	log, err := os.Create(filepath.Join(s.artifacts, "progress.log"))
+	mode := os.O_TRUNC
+	if s.options.Resume {
+		mode = os.O_APPEND
+	}
+	log, err := os.OpenFile(filepath.Join(s.artifacts, "progress.log"), os.O_WRONLY|os.O_CREATE|mode, 0o644)
 	if err != nil {
 		return complain(fmt.Errorf("keeping the progress: %w", err))
 	}

@@ -51,6 +51,8 @@ type intent struct {
 	cfg       *envconf.Config   // what e2e-framework selects them by
 	again     []string          // flags that a rerun needs
 	failFast  bool              // no case begins once one has failed
+	short     bool              // only cases that take little time
+	shard     shard             // the part of the cases that is run
 	asked     int64             // how many cases the user wants to run at once; 0 if that was not said
 	kubelets  []string          // those that are wanted; nil for what there is
 	files     map[string]string // the kubelets of the user's own build, by name
@@ -108,6 +110,10 @@ func (s *Suite) Main(m *testing.M) int {
 	cols := s.foreseen()
 	jobs, err := s.selects(context.Background(), m, s.cfg, cols)
 	if err == nil {
+		jobs, err = s.part(jobs)
+		err = misused(err)
+	}
+	if err == nil {
 		err = misused(s.narrow(jobs, cols))
 	}
 	if err == nil {
@@ -117,6 +123,11 @@ func (s *Suite) Main(m *testing.M) int {
 	}
 	if err != nil {
 		return complain(err)
+	}
+	if runs, ok := s.wholly(jobs); ok {
+		s.progress.Printf("every selected case has run already: nothing is left to be run")
+		s.add(runs...)
+		return s.finish(0, nil)
 	}
 	return s.main(m)
 }
@@ -134,7 +145,10 @@ func (s *Suite) list(m *testing.M) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.narrow(jobs, cols); err != nil {
+	if jobs, err = s.part(jobs); err == nil {
+		err = s.narrow(jobs, cols)
+	}
+	if err != nil {
 		return "", usageError{err}
 	}
 	return list(jobs, cols, s.cases, s.all), nil
@@ -198,6 +212,10 @@ func (s *Suite) read() (err error) {
 	if err := o.check(s.target); err != nil {
 		return err
 	}
+	if s.shard, err = parseShard(o.Shard); err != nil {
+		return err
+	}
+	s.short = lookup("test.short") == "true"
 	s.failFast = o.FailFast || lookup("test.failfast") == "true"
 	if s.kubelets, err = parseKubelets(o.Kubelets); err != nil {
 		return err
@@ -389,16 +407,14 @@ func (s *Suite) one(ctx context.Context, j *job) []report.Run {
 	n := max(1, s.options.Repeat)
 	runs := make([]report.Run, n)
 	for i := range runs {
-		if runs[i] = runOf(c, kubelet, i+1); n == 1 {
-			runs[i].Repeat = 0
-		}
+		runs[i] = runOf(c, kubelet, s.numbered(i))
 	}
 	if !c.Versions.Includes(report.VersionOf(kubelet)) {
 		only := runOf(c, kubelet, 0)
 		only.Skip("for kubelet " + c.Versions.String())
 		return []report.Run{only}
 	}
-	if n > 1 {
+	if n > 1 && !s.options.Resume {
 		// What an earlier run left must not pass for one of this.
 		if err := os.RemoveAll(s.folder(c, kubelet, 0)); err != nil {
 			only := runOf(c, kubelet, 0)
@@ -406,13 +422,22 @@ func (s *Suite) one(ctx context.Context, j *job) []report.Run {
 			return []report.Run{only}
 		}
 	}
+	var left []int
+	for i := range runs {
+		if run, ok := s.resumed(c, kubelet, runs[i].Repeat); !ok {
+			left = append(left, i)
+		} else if runs[i] = run; s.failFast && run.Fails(s.options.Strict) {
+			s.failed.Store(true)
+		}
+	}
 	joined := time.Now()
-	tickets := s.queue.join(n, s.need(j))
+	tickets := s.queue.join(len(left), s.need(j))
 	if j.settled != nil {
 		j.settled()
 	}
 	var wg sync.WaitGroup
-	for i, ticket := range tickets {
+	for k, ticket := range tickets {
+		i := left[k]
 		wg.Go(func() {
 			node, err := s.queue.await(ctx, ticket)
 			if err != nil {
@@ -431,6 +456,11 @@ func (s *Suite) one(ctx context.Context, j *job) []report.Run {
 				runs[i] = s.secondRun(ctx, c, kubelet, node, runs[i])
 			}
 			runs[i].Waited = waited.Seconds()
+			if ctx.Err() == nil { // what was cut short is run again
+				if err := s.keep(c, kubelet, runs[i]); err != nil {
+					s.progress.Printf("%s: -resume will run it again: %v", s.named(&runs[i]), err)
+				}
+			}
 			if s.failFast && runs[i].Fails(s.options.Strict) {
 				s.failed.Store(true)
 			}
@@ -514,7 +544,7 @@ func (s *Suite) command() string {
 }
 
 // ofGoTest are flags of go test that say which tests run.
-var ofGoTest = []string{"run", "skip", "failfast"}
+var ofGoTest = []string{"run", "skip", "failfast", "short"}
 
 // finish prints and saves the report and returns the exit status. status is
 // that of the tests; interrupted is what ended the run early, nil if nothing did.

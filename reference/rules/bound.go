@@ -21,6 +21,6 @@ var (
 	aimsBeside    = Bound{Name: "aimsBeside", Is: "30s"}
 	patience      = Bound{Name: "patience", Is: "15s", Patience: true}
 	prompt        = Bound{Name: "prompt", Is: "8s", Patience: true}
-	overtaken     = Bound{Name: "overtaken", Is: "2s", Patience: true}
+	overtaken     = Bound{Name: "overtaken", Is: "10s", Patience: true}
 	lastProbes    = Bound{Name: "lastProbes", Is: "8", Patience: true}
 )

@@ -3,7 +3,9 @@ module github.com/podorder/podorder
 go 1.26.0
 
 require (
+	al.essio.dev/pkg/shellescape v1.5.1
 	github.com/anishathalye/porcupine v1.3.1
+	github.com/gofrs/flock v0.13.0
 	github.com/google/go-containerregistry v0.22.1
 	github.com/jstemmer/go-junit-report/v2 v2.1.0
 	go.yaml.in/yaml/v3 v3.0.4
@@ -26,7 +28,6 @@ require (
 )
 
 require (
-	al.essio.dev/pkg/shellescape v1.5.1 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/blang/semver/v4 v4.0.0 // indirect

@@ -277,16 +277,3 @@ func TestVerdictsJSON(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Check(t, is.Contains(string(b), `"cases": []`))
 }
-
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"":              "''",
-		"-kubernetes":   "-kubernetes",
-		"TestA/^b$":     "'TestA/^b$'",
-		"it's":          `'it'\''s'`,
-		"a b":           "'a b'",
-		"v1.37.2@sha:x": "v1.37.2@sha:x",
-	} {
-		assert.Equal(t, Quote(in), want)
-	}
-}

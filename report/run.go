@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/rules"
 )
@@ -66,28 +68,17 @@ func (r *Run) Text(at, gates string) string {
 		fmt.Fprintf(&b, "  trace    %s\n", file)
 		more := ""
 		if gates != "" {
-			more = " -feature-gates=" + Quote(gates)
+			more = " -feature-gates=" + shellescape.Quote(gates)
 		}
 		if r.Fixtures != "" {
-			more += " -fixtures=" + Quote(r.Fixtures)
+			more += " -fixtures=" + shellescape.Quote(r.Fixtures)
 		}
-		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s%s\n", Quote(file), more)
+		fmt.Fprintf(&b, "  replay   go run ./scripts/judge -trace %s%s\n", shellescape.Quote(file), more)
 	}
 	if r.Rerun != "" {
 		fmt.Fprintf(&b, "  rerun    %s\n", r.Rerun)
 	}
 	return b.String()
-}
-
-// Quote makes a word safe for a shell.
-func Quote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Brief is the short reason beside an outcome in a table.

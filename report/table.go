@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/podorder/podorder/suites/claims"
@@ -56,28 +58,28 @@ func took(c Cell) string {
 
 func seconds(s float64) string { return fmt.Sprintf("%.1fs", s) }
 
-// align makes columns of rows; one of them, if any, is aligned to the right.
+// align makes columns of rows; one of them, if any, is aligned to the right, which tabwriter does for all or for none.
 func align(rows [][]string, right int) string {
-	width := make([]int, len(rows[0]))
+	wide := 0
 	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		if right >= 0 {
+			wide = max(wide, utf8.RuneCountInString(row[right]))
 		}
 	}
 	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			if i == right {
-				fmt.Fprintf(&line, "%*s  ", width[i], cell)
-			} else {
-				fmt.Fprintf(&line, "%-*s  ", width[i], cell)
-			}
+		if right >= 0 {
+			row[right] = fmt.Sprintf("%*s", wide, row[right])
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	return b.String()
+	t.Flush()
+	return trailing.ReplaceAllString(b.String(), "")
 }
+
+// trailing are spaces at the end of a line.
+var trailing = regexp.MustCompile(`(?m) +$`)
 
 // matrix has a row for each case and a column for each kubelet.
 func matrix(cells []Cell, kubelets []string) [][]string {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 )
 
@@ -108,91 +109,79 @@ func (s state) prune() {
 }
 
 // lock is held on a file. The kernel lets go of it when the process ends, however it ends.
-type lock struct{ f *os.File }
+type lock struct{ f *flock.Flock }
 
 // errLocked says that another process holds the lock.
 var errLocked = errors.New("in use by another run")
 
 // tryLock takes a lock alone, or returns errLocked.
-func tryLock(path string) (*lock, error) { return flock(path, unix.LOCK_EX|unix.LOCK_NB) }
+func tryLock(path string) (*lock, error) { return take(path, (*flock.Flock).TryLock) }
 
 // tryShareLock takes a lock together with others, or returns errLocked where one holds it alone.
-func tryShareLock(path string) (*lock, error) { return flock(path, unix.LOCK_SH|unix.LOCK_NB) }
+func tryShareLock(path string) (*lock, error) { return take(path, (*flock.Flock).TryRLock) }
 
 // shareLock takes a lock together with others, and waits for one who holds it alone.
 func shareLock(ctx context.Context, path string) (*lock, error) {
-	// flock(2) has no call that a context could end, so it is asked again.
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		l, err := tryShareLock(path)
-		if !errors.Is(err, errLocked) {
-			return l, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for another run to let go of %s: %w", path, context.Cause(ctx))
-		case <-tick.C:
-		}
+	l, err := take(path, func(f *flock.Flock) (bool, error) { return f.TryRLockContext(ctx, 50*time.Millisecond) })
+	if ctx.Err() != nil && err != nil {
+		return nil, fmt.Errorf("waiting for another run to let go of %s: %w", path, context.Cause(ctx))
 	}
+	return l, err
 }
 
-func flock(path string, how int) (*lock, error) {
+func take(path string, how func(*flock.Flock) (bool, error)) (*lock, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR))
+		ok, err := how(f)
 		if errors.Is(err, fs.ErrNotExist) { // pruned by a run that ended just now
 			if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
 				continue
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("opening lock %s: %w", path, err)
-		}
-		for {
-			err = unix.Flock(int(f.Fd()), how)
-			if !errors.Is(err, unix.EINTR) {
-				break
-			}
-		}
-		if err != nil {
-			f.Close()
-			if errors.Is(err, unix.EWOULDBLOCK) {
-				return nil, errLocked
-			}
 			return nil, fmt.Errorf("taking lock %s: %w", path, err)
+		}
+		if !ok {
+			return nil, errLocked
 		}
 		// Whoever had it may have removed the file; then this is a lock on nothing.
 		held, err := f.Stat()
 		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("looking at lock %s: %w", path, err)
+			return nil, errors.Join(fmt.Errorf("looking at lock %s: %w", path, err), f.Unlock())
 		}
 		there, err := os.Stat(path)
 		if err == nil && os.SameFile(held, there) {
 			return &lock{f}, nil
 		}
-		f.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := errors.Join(f.Unlock(), notMissing(err)); err != nil {
 			return nil, fmt.Errorf("looking at lock %s: %w", path, err)
 		}
 	}
 }
 
+// notMissing is the error, unless it says that a file is not there.
+func notMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // share lets others share a lock that was held alone.
 func (l *lock) share() error {
-	if err := unix.Flock(int(l.f.Fd()), unix.LOCK_SH); err != nil {
-		return fmt.Errorf("sharing lock %s: %w", l.f.Name(), err)
+	if err := l.f.RLock(); err != nil {
+		return fmt.Errorf("sharing lock %s: %w", l.f.Path(), err)
 	}
 	return nil
 }
 
 func (l *lock) unlock() {
 	if l != nil {
-		l.f.Close()
+		_ = l.f.Unlock() // what is left of it, the kernel lets go of
 	}
 }
 
 func (l *lock) removeAndUnlock() {
-	_ = os.Remove(l.f.Name())
-	l.f.Close()
+	_ = os.Remove(l.f.Path())
+	l.unlock()
 }

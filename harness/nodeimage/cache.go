@@ -4,21 +4,21 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/gofrs/flock"
 )
 
 // store is a folder of finished pieces, each under a name and a key that stands for everything it was made from. A piece is made in a
 // temporary folder and renamed, so that an interruption leaves either the whole piece or none.
 type store struct {
 	dir  string
-	lock *os.File
+	lock *flock.Flock
 }
 
 // storeFolder is the folder of the store: dir, or the user's own.
@@ -42,15 +42,18 @@ func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the cache: %w", err)
 	}
-	f, err := lockFile(dir)
-	if err != nil {
-		return nil, fmt.Errorf("lock the cache: %w", err)
+	lock := lockOf(dir)
+	ok, err := lock.TryLock()
+	if err == nil && !ok {
+		wait()
+		if _, err = lock.TryLockContext(ctx, lookAgain); ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 	}
-	if err := flock(ctx, f, wait); err != nil {
-		_ = f.Close()
+	if err != nil {
 		return nil, fmt.Errorf("lock the cache %s: %w", dir, err)
 	}
-	s := &store{dir: dir, lock: f}
+	s := &store{dir: dir, lock: lock}
 	left, err := leftPieces(dir)
 	if err != nil {
 		return nil, err
@@ -63,33 +66,12 @@ func openStore(ctx context.Context, dir string, wait func()) (*store, error) {
 	return s, nil
 }
 
-// lockFile opens the file whose lock stands for the store in a folder.
-func lockFile(dir string) (*os.File, error) {
-	return os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
-}
+// lookAgain is how often a store is asked for that another process builds in.
+const lookAgain = 100 * time.Millisecond
 
-// flock takes an exclusive lock; the kernel gives it back when the process ends, however it ends.
-func flock(ctx context.Context, f *os.File, wait func()) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if !errors.Is(err, unix.EWOULDBLOCK) {
-		return err
-	}
-	wait()
-	got := make(chan error, 1)
-	go func() {
-		for {
-			if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-				got <- err
-				return
-			}
-		}
-	}()
-	select {
-	case err := <-got:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx) // the process is about to end, and the waiting goroutine with it
-	}
+// lockOf is the lock that stands for the store in a folder; the kernel gives it back when the process ends, however it ends.
+func lockOf(dir string) *flock.Flock {
+	return flock.New(filepath.Join(dir, "lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o644))
 }
 
 func (s *store) close() error { return s.lock.Close() }

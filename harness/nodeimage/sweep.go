@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/podorder/podorder/harness/host"
 	"github.com/podorder/podorder/harness/internal/orphans"
 )
@@ -25,19 +23,18 @@ func Sweep(ctx context.Context, h *host.Host, o Options, dry bool) (removed []st
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil // nothing was ever built
 	}
-	f, err := lockFile(dir)
+	lock := lockOf(dir)
+	ok, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("sweep the cache: %w", err)
 	}
-	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+	if !ok {
 		if o.Progress != nil {
 			o.Progress("leaving the cache %s: a build is under way", dir)
 		}
 		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("sweep the cache: %w", err)
 	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	left, err := leftPieces(dir)
 	if err != nil {
 		return nil, fmt.Errorf("sweep the cache: %w", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"text/tabwriter"
 )
 
 // Column is what one kubelet made of the claims.
@@ -41,23 +42,15 @@ func Table(columns []Column) string {
 			rows[i+1] = append(rows[i+1], r.Finding.String())
 		}
 	}
-	width := make([]int, len(columns)+1)
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], len(cell))
-		}
-	}
 	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for n, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			fmt.Fprintf(&line, "%-*s  ", width[i], cell)
-		}
 		if n > 0 {
-			line.WriteString(says[n-1])
+			row = append(row, says[n-1])
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
+	t.Flush()
 	return b.String()
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/harness"
 	"github.com/podorder/podorder/harness/record"
@@ -253,10 +255,7 @@ func (s *Suite) rerun(id, kubelet string) string {
 		words = append(words, "-kubelets="+kubelet)
 	}
 	words = append(words, s.again...)
-	for i, w := range words {
-		words[i] = report.Quote(w)
-	}
-	return strings.Join(words, " ")
+	return shellescape.QuoteCommand(words)
 }
 
 // shown is a path as a user at the root of the repository writes it.

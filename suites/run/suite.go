@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 	"sigs.k8s.io/e2e-framework/pkg/types"
@@ -537,10 +538,7 @@ func (s *Suite) command() string {
 			words = append(words, "-"+name+"="+f.Value.String())
 		}
 	})
-	for i, w := range words {
-		words[i] = report.Quote(w)
-	}
-	return strings.Join(words, " ")
+	return shellescape.QuoteCommand(words)
 }
 
 // ofGoTest are flags of go test that say which tests run.

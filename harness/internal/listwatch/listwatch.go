@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -34,16 +36,13 @@ type Handler struct {
 	Trouble func(err error)
 }
 
-// Pauses between attempts while the API server does not answer.
-const (
-	shortestPause = 50 * time.Millisecond
-	longestPause  = 2 * time.Second
-)
+// pauses are those between attempts while the API server does not answer.
+var pauses = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Cap: 2 * time.Second, Steps: math.MaxInt32}
 
 // Run lists and watches until the handler is done (nil), fails (its error), the API server refuses the request for good, or the context ends;
 // then the error tells the last trouble there was.
 func Run(ctx context.Context, s Source, h Handler) error {
-	r := runner{source: s, handler: h, pause: shortestPause}
+	r := runner{source: s, handler: h, pauses: pauses}
 	for {
 		done, err := r.step(ctx)
 		if done {
@@ -53,7 +52,7 @@ func Run(ctx context.Context, s Source, h Handler) error {
 			return r.ended(ctx)
 		}
 		if err == nil { // the watch closed after it had worked; resume at once
-			r.pause = shortestPause
+			r.pauses = pauses
 			continue
 		}
 		if failed := new(handlerError); errors.As(err, &failed) {
@@ -66,14 +65,13 @@ func Run(ctx context.Context, s Source, h Handler) error {
 		if h.Trouble != nil {
 			h.Trouble(err)
 		}
-		timer := time.NewTimer(r.pause)
+		timer := time.NewTimer(r.pauses.Step())
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return r.ended(ctx)
 		case <-timer.C:
 		}
-		r.pause = min(2*r.pause, longestPause)
 	}
 }
 
@@ -82,7 +80,7 @@ type runner struct {
 	handler Handler
 	version string // that the next watch goes on from; empty before a list
 	lost    string // why there has to be a list again
-	pause   time.Duration
+	pauses  wait.Backoff
 	trouble error
 }
 

@@ -2,9 +2,12 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/podorder/podorder/suites/claims"
 )
 
 // Cell is what came of one case on one kubelet: of all runs of it.
@@ -14,6 +17,8 @@ type Cell struct {
 	Runs []*Run
 	// Worst is the run that the cell stands for.
 	Worst *Run
+	// column is the place of the kubelet among those of the report.
+	column int
 }
 
 // Merge makes a cell of the runs of one case on one kubelet: the worst of them stands for
@@ -79,13 +84,18 @@ func (r *Report) Cells() []Cell {
 		}
 		runs[n] = append(runs[n], run)
 	}
+	column := map[string]int{}
+	for i, name := range r.Names() {
+		column[name] = i
+	}
 	cells := make([]Cell, len(runs))
 	for i, all := range runs {
 		slices.SortStableFunc(all, func(a, b *Run) int { return cmp.Compare(a.Repeat, b.Repeat) })
 		cells[i] = Merge(all)
+		cells[i].column = column[cells[i].Kubelet]
 	}
 	slices.SortStableFunc(cells, func(a, b Cell) int {
-		return cmp.Or(cmp.Compare(a.Worst.rank(), b.Worst.rank()), cmp.Compare(a.Case, b.Case), CompareKubelets(a.Kubelet, b.Kubelet))
+		return cmp.Or(cmp.Compare(a.Worst.rank(), b.Worst.rank()), cmp.Compare(a.Case, b.Case), cmp.Compare(a.column, b.column))
 	})
 	return cells
 }
@@ -116,7 +126,7 @@ func byCase(cells []Cell) [][]Cell {
 		out[i] = append(out[i], c)
 	}
 	for _, of := range out {
-		slices.SortStableFunc(of, func(a, b Cell) int { return CompareKubelets(a.Kubelet, b.Kubelet) })
+		slices.SortStableFunc(of, func(a, b Cell) int { return cmp.Compare(a.column, b.column) })
 	}
 	return out
 }
@@ -125,6 +135,16 @@ func byCase(cells []Cell) [][]Cell {
 func on(cells []Cell, kubelet string) (out []Cell) {
 	for _, c := range cells {
 		if c.Kubelet == kubelet {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// onAny returns the cells of some kubelets.
+func onAny(cells []Cell, kubelets []string) (out []Cell) {
+	for _, c := range cells {
+		if slices.Contains(kubelets, c.Kubelet) {
 			out = append(out, c)
 		}
 	}
@@ -161,6 +181,9 @@ func counts(cells []Cell) string {
 // Err says why the run fails; nil if it does not.
 func (r *Report) Err() error {
 	cells := r.Cells()
+	if r.Compared != nil {
+		return r.differErr(cells)
+	}
 	failed := 0
 	for _, c := range cells {
 		if c.Worst.Fails(r.Strict) {
@@ -180,13 +203,55 @@ func (r *Report) Err() error {
 	case failed > 0:
 		return fmt.Errorf("%d of %d cases failed", failed, judged(cells))
 	}
+	if n := r.unforeseen(); n > 0 {
+		return errors.New(plural(n, "difference between the kubelets is not as expected", "differences between the kubelets are not as expected"))
+	}
 	for _, k := range r.Names() {
 		if of := on(cells, k); judged(of) == 0 {
 			return fmt.Errorf("no case was judged on kubelet %s: all %d were skipped", k, len(of))
 		}
 	}
+	return nil
+}
+
+// differErr says in what two runs differ that are compared; nil if they do not.
+func (r *Report) differErr(cells []Cell) error {
+	n := 0
+	for _, kubelets := range r.Compared {
+		n += len(differentCases(onAny(cells, kubelets)))
+	}
+	if n > 0 {
+		return fmt.Errorf("%s between the two runs", plural(n, "case differs", "cases differ"))
+	}
 	if n := r.unforeseen(); n > 0 {
-		return fmt.Errorf("%d differences between the kubelets are not as expected", n)
+		return errors.New(plural(n, "difference between the two runs is not as expected", "differences between the two runs are not as expected"))
 	}
 	return nil
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// Finish works out what of a report follows from its runs: their order, what differs between
+// the kubelets, and whether the whole has failed.
+func (r *Report) Finish() {
+	r.Sort()
+	r.Failed = ""
+	err := r.SetDifferences()
+	if err = errors.Join(r.Err(), err); err != nil {
+		r.Failed = err.Error()
+	}
+}
+
+// Only returns the report of some of the kubelets alone.
+func (r *Report) Only(names []string) *Report {
+	out := *r
+	out.Kubelets = slices.DeleteFunc(slices.Clone(r.Kubelets), func(k Kubelet) bool { return !slices.Contains(names, k.Name) })
+	out.Runs = slices.DeleteFunc(slices.Clone(r.Runs), func(run Run) bool { return !slices.Contains(names, run.Kubelet) })
+	out.Claims = slices.DeleteFunc(slices.Clone(r.Claims), func(c claims.Column) bool { return !slices.Contains(names, c.Kubelet) })
+	return &out
 }

@@ -42,12 +42,27 @@ func (r *Report) Compare() ([]observed.Difference, error) {
 
 // SetDifferences sets the differences, once the runs and the kubelets of the report are complete.
 func (r *Report) SetDifferences() error {
-	found, err := r.Compare()
-	if err != nil {
-		return err
+	r.Differences = nil
+	for _, names := range r.compared() {
+		found, err := r.Only(names).Compare()
+		if err != nil {
+			return err
+		}
+		r.Differences = append(r.Differences, found...)
 	}
-	r.Differences = found
 	return nil
+}
+
+// differenceLine is a difference between two kubelets in one line.
+func differenceLine(d observed.Difference) string {
+	s := fmt.Sprintf("%s: %s: %s on %s, %s on %s", d.State, d.What, d.OnOlder, d.Older, d.OnNewer, d.Newer)
+	if d.Case != "" {
+		s = d.Case + ": " + s
+	}
+	if d.Because != nil {
+		s += " (" + d.Because.Says + ")"
+	}
+	return s
 }
 
 // unforeseen counts the differences that fail the comparison.

@@ -53,6 +53,6 @@ func TestDifferencesDecide(t *testing.T) {
 	r.Differences = append(r.Differences, observed.Difference{
 		Case: "probes/x", Older: "v1.36.3", Newer: "v1.37.2", What: "a / main: begin before b / main: begin", OnOlder: "yes", OnNewer: "no", State: observed.Unexpected,
 	})
-	assert.ErrorContains(t, r.Err(), "1 differences between the kubelets are not as expected")
+	assert.ErrorContains(t, r.Err(), "1 difference between the kubelets is not as expected")
 	assert.Assert(t, strings.Contains(r.Table(), "probes/x: unexpected: a / main: begin before b / main: begin: yes on v1.36.3, no on v1.37.2\n"), r.Table())
 }

@@ -85,9 +85,6 @@ func TestLoad(t *testing.T) {
 	assert.Equal(t, again.Rule, "hooks/poststart-blocks-next")
 	_, err = r.Runs[1].Load(folder)
 	assert.ErrorIs(t, err, ErrNoTrace)
-	outside := Run{Trace: "../background-hook/poststart-blocks/trace.jsonl"}
-	_, err = outside.Load(folder)
-	assert.ErrorContains(t, err, "outside of the folder")
 	nowhere := Run{Trace: "nowhere/trace.jsonl"}
 	_, err = nowhere.Load(folder)
 	assert.ErrorIs(t, err, os.ErrNotExist)

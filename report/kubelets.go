@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,16 +29,21 @@ func CompareKubelets(a, b string) int {
 	return cmp.Or(v.Compare(w), strings.Compare(a, b))
 }
 
-// Names returns the names of the kubelets that have runs, the oldest first.
+// Names returns the names of the kubelets that have runs, in the order of Kubelets: the
+// oldest first. Those that are not among Kubelets come last.
 func (r *Report) Names() []string {
-	var out []string
+	has := map[string]bool{}
 	for i := range r.Runs {
-		if k := r.Runs[i].Kubelet; !slices.Contains(out, k) {
-			out = append(out, k)
+		has[r.Runs[i].Kubelet] = true
+	}
+	var out []string
+	for _, k := range r.Kubelets {
+		if has[k.Name] {
+			out = append(out, k.Name)
+			delete(has, k.Name)
 		}
 	}
-	slices.SortFunc(out, CompareKubelets)
-	return out
+	return append(out, slices.SortedFunc(maps.Keys(has), CompareKubelets)...)
 }
 
 // Gates are the feature gates of a kubelet that differ from the defaults of its version.

@@ -33,6 +33,9 @@ type Report struct {
 	Clusters []Cluster `json:"clusters,omitempty"`
 	// Kubelets are those that the cases ran on, the oldest first.
 	Kubelets []Kubelet `json:"kubelets"`
+	// Compared are the kubelets of two runs that are compared with each other, in pairs, that
+	// of the older run first; absent where the kubelets are to be compared as neighbours.
+	Compared [][]string `json:"compared,omitempty"`
 	// Seconds are the time from the start of the first case to the last verdict, of
 	// all clusters together.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -40,7 +43,7 @@ type Report struct {
 	Runs []Run `json:"runs"`
 	// Claims are what each kubelet made of what is said in public about this order.
 	Claims []claims.Column `json:"claims,omitempty"`
-	// Differences are those between neighbouring kubelets.
+	// Differences are those between neighbouring kubelets, and what should differ and does not.
 	Differences []observed.Difference `json:"differences,omitempty"`
 }
 
@@ -128,8 +131,9 @@ type Run struct {
 	First string `json:"first,omitempty"`
 	// Admission is what somebody else made of the Pod on its way into the cluster.
 	Admission []string `json:"admission,omitempty"`
-	// Trace is the path of the trace, with slashes and from the folder of the report;
-	// empty where none was saved.
+	// Trace is the path of the trace, with slashes and from the folder of the report, which
+	// need not be above it; empty where none was saved. What else was kept of the run is
+	// beside it.
 	Trace string `json:"trace,omitempty"`
 	// Fixtures is the folder of cases that the case is in, where it is not built in.
 	Fixtures string `json:"fixtures,omitempty"`

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/podorder/podorder/report/observed"
 	"github.com/podorder/podorder/suites/claims"
 )
 
@@ -147,18 +146,6 @@ func (d *document) explanations(r *Report, cells []Cell, at string) {
 		}
 		d.WriteString(section)
 	}
-}
-
-// differenceLine is a difference between two kubelets in one line.
-func differenceLine(d observed.Difference) string {
-	s := fmt.Sprintf("%s: %s: %s on %s, %s on %s", d.State, d.What, d.OnOlder, d.Older, d.OnNewer, d.Newer)
-	if d.Case != "" {
-		s = d.Case + ": " + s
-	}
-	if d.Because != nil {
-		s += " (" + d.Because.Says + ")"
-	}
-	return s
 }
 
 // claimsLine says in one line what came of the public claims; empty where nothing was

@@ -163,9 +163,27 @@ func admitted(cells []Cell) (out []string) {
 	return out
 }
 
-// differs names the cases and claims that did not come out the same on all kubelets. A
-// case that was skipped on one differs from nothing.
+// differs names the cases and claims that did not come out the same on all kubelets that
+// are compared. A case that was skipped on one differs from nothing.
 func (r *Report) differs(cells []Cell) (out []string) {
+	for _, kubelets := range r.compared() {
+		columns := slices.DeleteFunc(slices.Clone(r.Claims), func(c claims.Column) bool { return !slices.Contains(kubelets, c.Kubelet) })
+		out = append(out, differentCases(onAny(cells, kubelets))...)
+		out = append(out, differentClaims(columns)...)
+	}
+	return out
+}
+
+// compared are the kubelets that are compared with each other, all of them where nothing
+// else is said.
+func (r *Report) compared() [][]string {
+	if r.Compared == nil {
+		return [][]string{r.Names()}
+	}
+	return r.Compared
+}
+
+func differentCases(cells []Cell) (out []string) {
 	for _, of := range byCase(cells) {
 		var order []string
 		kubelets := map[string][]string{}
@@ -190,9 +208,13 @@ func (r *Report) differs(cells []Cell) (out []string) {
 		}
 		out = append(out, of[0].Case+": "+strings.Join(order, "; "))
 	}
-	for _, id := range claims.Differ(r.Claims) {
+	return out
+}
+
+func differentClaims(columns []claims.Column) (out []string) {
+	for _, id := range claims.Differ(columns) {
 		var parts []string
-		for _, col := range r.Claims {
+		for _, col := range columns {
 			for _, res := range col.Results {
 				if res.Claim == id && res.Finding != claims.NotSeen {
 					parts = append(parts, fmt.Sprintf("%s on %s", res.Finding, col.Kubelet))

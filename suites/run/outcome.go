@@ -91,6 +91,5 @@ func (o *outcome) report() *report.Report {
 	for _, k := range slices.SortedFunc(maps.Keys(o.claims), report.CompareKubelets) {
 		r.Claims = append(r.Claims, claims.Column{Kubelet: k, Results: o.claims[k].Results()})
 	}
-	r.Sort()
 	return r
 }

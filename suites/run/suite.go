@@ -522,10 +522,7 @@ func (s *Suite) report() *report.Report {
 		}
 		r.Kubelets = append(r.Kubelets, k)
 	}
-	err := r.SetDifferences()
-	if err = errors.Join(r.Err(), err); err != nil {
-		r.Failed = err.Error()
-	}
+	r.Finish()
 	return r
 }
 

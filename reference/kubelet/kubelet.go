@@ -21,6 +21,8 @@ type kubelet struct {
 
 	// What it knows.
 	snapshot      *snapshot // of the latest relist
+	listed        *snapshot // what that had listed
+	inspection    int       // how long it takes to inspect a container, at most
 	relistNow     bool
 	cached        *corev1.PodStatus // the latest status, which the status manager keeps
 	dirty         bool              // it has not been sent to the API yet
@@ -65,6 +67,9 @@ func (n *node) startKubelet(started int) *kubelet {
 	}
 	for c := range n.specs {
 		k.atStartStatus[c] = n.find(n.api.pod.Status.DeepCopy(), c)
+	}
+	if n.oneIn(4) {
+		k.inspection = 1 + n.upTo(40)
 	}
 	k.goroutine(k.relist)
 	k.goroutine(k.work)

@@ -44,15 +44,45 @@ type snapshot struct {
 
 // look lists the runtime's containers.
 func (n *node) look() snapshot {
+	v := n.emptySnapshot()
+	for _, i := range n.instances {
+		v.add(i)
+	}
+	return v
+}
+
+// emptySnapshot has the sandboxes, and no container.
+func (n *node) emptySnapshot() snapshot {
 	v := snapshot{at: n.now, newest: make([]*instance, len(n.specs)), before: make([]*instance, len(n.specs)), exited: make([]*instance, len(n.specs)), sandbox: len(n.sandboxes) - 1}
 	v.sandboxes = append(v.sandboxes, n.sandboxes...)
 	v.ready = v.sandbox >= 0 && n.sandboxes[v.sandbox].ready
-	for _, i := range n.instances {
-		copied := *i
-		v.all = append(v.all, &copied)
-		v.before[i.c], v.newest[i.c] = v.newest[i.c], &copied
-		if !i.running {
-			v.exited[i.c] = &copied
+	return v
+}
+
+// add takes the next container, in the order of their creation, as it is now.
+func (v *snapshot) add(i *instance) {
+	copied := *i
+	v.all = append(v.all, &copied)
+	v.before[i.c], v.newest[i.c] = v.newest[i.c], &copied
+	if !i.running {
+		v.exited[i.c] = &copied
+	}
+}
+
+// inspect asks for each container of a list, one after another: what is in the list has one
+// time, and what is known of each container may be later. One that was removed meanwhile is
+// left out.
+//
+// status/one-snapshot
+func (k *kubelet) inspect(p *proc, list snapshot) snapshot {
+	v := k.emptySnapshot()
+	v.at, v.sandbox, v.ready, v.sandboxes = list.at, list.sandbox, list.ready, list.sandboxes
+	for _, i := range list.all {
+		if k.inspection > 0 {
+			p.sleep(k.upTo(k.inspection))
+		}
+		if now := k.byID(i.id); now != nil {
+			v.add(now)
 		}
 	}
 	return v

@@ -85,12 +85,13 @@ func (k *kubelet) relist(p *proc) {
 		alone := p.awaitUntil(next, func() bool { return k.relistNow })
 		k.relistNow = false
 		p.sleep(1)
-		v := k.look()
+		list := k.look()
+		v := k.inspect(p, list)
 		p.sleep(k.upTo(30))
-		if k.snapshot == nil || k.snapshot.differs(v) {
+		if k.listed == nil || k.listed.differs(list) {
 			k.wake = true
 		}
-		k.snapshot = &v
+		k.listed, k.snapshot = &list, &v
 		if !alone {
 			next = k.now + 1000
 		}

@@ -35,6 +35,8 @@ const (
 	ObjectAfterStop
 	EndsShownTogether
 	StartsShownTogether
+	SnapshotByStamps
+	SnapshotByOrder
 	StateForward
 	InitReady
 	ReadyNeedsSuccess
@@ -102,6 +104,8 @@ var clauseTable = [clauses]struct {
 	ObjectAfterStop:         {"object-after-stop", ObjectLast, "all containers have stopped when the object goes", ever(ForcedDeletion)},
 	EndsShownTogether:       {"ends-shown-together", Together, "containers that are stopped with their Pod are shown as terminated in one update", slices.Concat(ever(BegunAnew), before(KubeletRestart))},
 	StartsShownTogether:     {"starts-shown-together", WholeSync, "containers that one sync started are shown in one update", slices.Concat(ever(BegunAnew, FailedStart), before(KubeletRestart))},
+	SnapshotByStamps:        {"snapshot-by-stamps", OneSnapshot, "an update that shows a container shows every instance that was started before it, as times tell", ever(BegunAnew)},
+	SnapshotByOrder:         {"snapshot-by-order", OneSnapshot, "an update that shows a container shows every instance that was started before it, as the order of lines tells", slices.Concat(ever(LogGap), before(KubeletRestart))},
 	StateForward:            {"state-forward", Forward, "a container is not shown as less far than before", ever(BegunAnew)},
 	InitReady:               {"init-ready", Ready, "an init container is ready only when it has exited with 0", ever(BegunAnew)},
 	ReadyNeedsSuccess:       {"ready-needs-success", ReadyAfterProbe, "a container is shown as ready after its readiness probe has logged a success", ever(LogGap)},

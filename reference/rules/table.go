@@ -21,6 +21,7 @@ const (
 	Together        = "terminate/shown-together"
 	BetweenSyncs    = "status/between-syncs"
 	WholeSync       = "status/whole-sync-at-once"
+	OneSnapshot     = "status/one-snapshot"
 	Forward         = "status/forward"
 	Phase           = "status/phase"
 	PhaseFinal      = "status/final-phase"
@@ -204,6 +205,17 @@ var table = []Rule{
 		Slug: Phase, Level: Must, Basis: Documented,
 		Says:   "The phase follows from the shown container states: Pending while one has not been started, Running while one runs. Succeeded and Failed are final.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
+	},
+	{
+		// The pod cache has the containers of a Pod as they were listed at one time, after the sync before had
+		// ended, and as they were inspected then, one after another (pkg/kubelet/pod_workers.go, podWorkerLoop;
+		// pkg/kubelet/kuberuntime/kuberuntime_manager.go, GetPodStatus). Nothing is started meanwhile, so starts
+		// are of one time. A container may end between two inspections, so ends are not; nor are ready and
+		// started, which the probe workers amend later (pkg/kubelet/status/status_manager.go,
+		// SetContainerReadiness). The evented PLEG, which is off by default, gets all of them in one answer.
+		Slug: OneSnapshot, Level: Must, Basis: Implementation,
+		Says:   "An update shows all containers as they were at one time between two syncs: it may be old, but where it shows an instance, it shows what was started before that as well.",
+		Source: "pkg/kubelet/kubelet.go (SyncPod), pkg/kubelet/kubelet_pods.go (generateAPIPodStatus), pkg/kubelet/pleg/generic.go (updateCache)",
 	},
 	{
 		Slug: ShowsEnd, Level: Must, Basis: Documented,

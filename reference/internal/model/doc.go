@@ -66,6 +66,7 @@
 //	what must fit
 //	  status.go, phase.go, conditions.go
 //	                what one update shows must agree with itself and with the lines
+//	  snapshot.go   what one update shows is of one time
 //	what suspends a rule
 //	  faults.go     a restarted kubelet, a failed start, a gap in the trace
 //	what a release does wrong

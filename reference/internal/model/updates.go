@@ -37,7 +37,7 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 	if d != nil {
 		return nil, d
 	}
-	if d := firstOf(r.startedTooSoon(&s, st, n), r.wholeSync(pod, n)); d != nil {
+	if d := firstOf(firstOf(r.startedTooSoon(&s, st, n), r.wholeSync(pod, n)), r.oneSnapshot(st, n)); d != nil {
 		return nil, d
 	}
 	states = slices.DeleteFunc(states, func(t State) bool {

@@ -3,6 +3,7 @@ package record
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/podorder/podorder/reference/internal/podspec"
 
@@ -36,12 +37,38 @@ func (g *gatherer) line(c int, l *trace.Line, n int) {
 		ev.FirstSuccess[RowOf(l.Actor)] = PlaceOf(n)
 	}
 	of.countRun(l)
+	if !g.logOnly && l.Run != trace.NoRun && of.wrote != of.run+1 {
+		of.wrote = of.run + 1
+		by := l.Time.Add(StampSlack)
+		if l.Whole {
+			by = by.Add(time.Second)
+		}
+		ev.started(Start{Run: of.run, By: by, Obs: PlaceOf(n)})
+	}
 	if l.Actor.IsHook() {
 		if runs := &ev.hookRuns[hookIndex(l.Actor)]; !slices.Contains(*runs, of.run) {
 			*runs = append(*runs, of.run)
 		}
 	}
 	ev.NewestRun, ev.LastAliveRun = max(ev.NewestRun, of.run), of.run
+}
+
+// started takes a sign that an instance was started. Of several the earliest one counts.
+func (ev *ContainerEvidence) started(s Start) {
+	for k := len(ev.Starts) - 1; k >= 0; k-- {
+		old := &ev.Starts[k]
+		if old.Run != s.Run || old.ID != "" && s.ID != "" && old.ID != s.ID {
+			continue
+		}
+		if old.ID == "" {
+			old.ID = s.ID
+		}
+		if s.By.Before(old.By) {
+			old.By, old.Obs = s.By, s.Obs
+		}
+		return
+	}
+	ev.Starts = append(ev.Starts, s)
 }
 
 // countRun finds the run of a line.
@@ -80,6 +107,9 @@ func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n in
 		ev.LastAlive, ev.LastAliveRun = PlaceOf(n), s.RestartCount
 	}
 	ev.EndNotShown = running && e.Type == trace.Deleted
+	if at := StartShown(s); isTime(at) {
+		ev.started(Start{s.RestartCount, s.ContainerID, at.Add(time.Second), PlaceOf(n)})
+	}
 	if st := &e.Pod.Status; IsFinal(st.Phase) && st.Reason == "" && s.RestartCount == 0 && IsEnd(s.State.Terminated) {
 		ev.OnlyInstance = PlaceOf(n)
 	}

@@ -127,6 +127,8 @@ type ContainerEvidence struct {
 	// count may begin again, so that one count has several ends
 	// (pkg/kubelet/kuberuntime/kuberuntime_container.go, startContainer).
 	Exits map[int32][]*corev1.ContainerStateTerminated
+	// Starts are the instances of which a line or a status tells by when they were started.
+	Starts []Start
 	// Changed is the first observation by which its definition may have been changed at
 	// the API, so that the kubelet replaces it. Changes is how often it was changed.
 	Changed Place
@@ -151,6 +153,16 @@ type DuePair struct {
 	// Run is the run of Second that has ended.
 	Run int32
 	// Obs is the update.
+	Obs Place
+}
+
+// Start is an instance, and by when it was surely started, by the clock of the node.
+type Start struct {
+	Run int32
+	// ID is its container ID; empty where none is known.
+	ID string
+	By time.Time
+	// Obs is what tells so: its first line, or a status that shows it.
 	Obs Place
 }
 

@@ -44,6 +44,8 @@ type containerGatherer struct {
 	// a main process, and each line after an end, are the only signs of another instance.
 	run          int32
 	begun, ended bool
+	// wrote is the run + 1 of which the first line was taken as a sign of its start.
+	wrote int32
 	// created is when the newest instance was created, by its Event.
 	created time.Time
 	// Of each probe: failedLines counts its lines of a failure, failedAt is when these were

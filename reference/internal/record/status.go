@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/podorder/podorder/reference/trace"
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,18 @@ func ShownOf(cs *corev1.ContainerStatus) Shown {
 		s.State = Ended
 	}
 	return s
+}
+
+// StartShown is when the instance that a status shows was started, in whole seconds of the clock of
+// the node; zero, or the beginning of the epoch, where that is not shown.
+func StartShown(cs *corev1.ContainerStatus) time.Time {
+	switch {
+	case cs.State.Running != nil:
+		return cs.State.Running.StartedAt.Time
+	case IsEnd(cs.State.Terminated):
+		return cs.State.Terminated.StartedAt.Time
+	}
+	return time.Time{}
 }
 
 // Before reports whether a status that shows s comes before one that shows t.

@@ -34,6 +34,7 @@ var properties = map[string]func(s *story) error{
 	"a stop has an end":                     (*story).stopEnds,
 	"back-off":                              (*story).backOff,
 	"the status goes on":                    (*story).statusGoesOn,
+	"the status is of one time":             (*story).oneSnapshot,
 	"conditions fit the containers":         (*story).conditionsFit,
 	"probes after the hook":                 (*story).probesAfterHook,
 	"shown after the hook":                  (*story).shownAfterHook,

@@ -42,7 +42,7 @@ const (
 	HookToReady = "hook end to first ready update"
 	// EarlyReadiness counts the readiness probes within three seconds of the start of a container,
 	// its postStart hook included.
-	EarlyReadiness = "readiness probes within 3 s of a start"
+	EarlyReadiness = "readiness probes in the first 3 s"
 	// ExitToRestart is from the last line of an instance to the first line of the next one.
 	ExitToRestart = "exit to restart"
 	// DeleteToTERM is from the deletion to TERM.

@@ -57,7 +57,7 @@ func TestExpectations(t *testing.T) {
 	for _, e := range expectations {
 		assert.Check(t, len(e.shows) > 0)
 		for id, text := range e.shows {
-			_, err := parseFeature(text)
+			_, err := ParseFeature(text)
 			assert.Check(t, err)
 			at := slices.IndexFunc(cases, func(c fixtures.Case) bool { return c.ID == id })
 			assert.Assert(t, at >= 0, "there is no case %s", id)
@@ -81,7 +81,7 @@ func TestExpectations(t *testing.T) {
 
 func TestParseFeature(t *testing.T) {
 	for _, bad := range []string{"a >= many", "no figure > 3", "delete to TERM > x"} {
-		_, err := parseFeature(bad)
+		_, err := ParseFeature(bad)
 		assert.Check(t, err != nil, bad)
 	}
 	b := Behaviour{
@@ -107,9 +107,9 @@ func TestParseFeature(t *testing.T) {
 		"a / main: begin if a / main: end 0 >= 4":  {false, false},
 		"b / main: begin if a / main: end 0":       {false, true},
 	} {
-		f, err := parseFeature(text)
+		f, err := ParseFeature(text)
 		assert.NilError(t, err)
-		yes, known := f.of(b)
+		yes, known := f.Of(b)
 		assert.Equal(t, [2]bool{yes, known}, want, text)
 	}
 }

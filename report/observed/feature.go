@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// feature is a question about one recording that has the answer yes or no, or none. It is written
+// Feature is a question about one recording that has the answer yes or no, or none. It is written
 // as text:
 //
 //	a < b            a came before b, which may never have come; the answer is no where they came too
@@ -19,7 +19,7 @@ import (
 //	… if …           no answer where the answer to what follows is not yes
 //
 // Events and figures are named as in [Event] and [Figure].
-type feature struct {
+type Feature struct {
 	text       string
 	all, given []question
 }
@@ -30,8 +30,9 @@ type question struct {
 	least float64
 }
 
-func parseFeature(text string) (feature, error) {
-	f := feature{text: text}
+// ParseFeature reads a question.
+func ParseFeature(text string) (Feature, error) {
+	f := Feature{text: text}
 	questions, given, conditional := strings.Cut(text, " if ")
 	all := strings.Split(questions, " and ")
 	n := len(all)
@@ -73,11 +74,14 @@ func parseQuestion(text string) (q question, err error) {
 	return question{kind: Presence, a: text}, nil
 }
 
-// kind is that of the first question.
-func (f feature) kind() Kind { return f.all[0].kind }
+// String is the question as it was written.
+func (f Feature) String() string { return f.text }
 
-// of answers the question for one run; known is false where the run has no answer.
-func (f feature) of(b Behaviour) (yes, known bool) {
+// kind is that of the first question.
+func (f Feature) kind() Kind { return f.all[0].kind }
+
+// Of answers the question for one run; known is false where the run has no answer.
+func (f Feature) Of(b Behaviour) (yes, known bool) {
 	if yes, _ := every(f.given, b); !yes {
 		return false, false
 	}
@@ -112,9 +116,9 @@ func (q question) of(b Behaviour) (yes, known bool) {
 }
 
 // tallyOf asks each run of a side.
-func (f feature) tallyOf(s side) (t tally) {
+func (f Feature) tallyOf(s side) (t tally) {
 	for _, r := range s.runs {
-		switch yes, known := f.of(r.Behaviour); {
+		switch yes, known := f.Of(r.Behaviour); {
 		case known && yes:
 			t.yes++
 		case known:

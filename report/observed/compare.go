@@ -62,7 +62,8 @@ type side struct {
 //     Where all runs of one do one thing and all runs of the other another, that takes twelve
 //     runs of each. Runs on the next kubelets beyond the two count as well, as long as all of
 //     them did the same.
-//   - A figure, paired case by case, is shifted between the two by more than chance explains.
+//   - A figure, compared case by case, is shifted by more than chance explains: five standard deviations
+//     of the signed ranks, and a tenth of a second.
 func Compare(kubelets []Kubelet, runs []Run) []Difference {
 	byCase := map[string]map[string][]Run{}
 	for _, r := range runs {

@@ -204,7 +204,7 @@ func TestMerge(t *testing.T) {
 	assert.Equal(t, m.Figures[0].String(), "1/1.5/2 (n 2)")
 }
 
-// A figure is compared over all cases, instance by instance.
+// A figure is compared over all cases, each of which counts once.
 func TestFigures(t *testing.T) {
 	var runs []observed.Run
 	for i := range 40 {

@@ -7,7 +7,8 @@ import (
 	"github.com/podorder/podorder/reference/kubelet"
 )
 
-// shift is a row of the table of figures that change with a trait.
+// shift is a row of the table of figures that change with a trait. The change is small beside what a busy
+// machine does, so it need not show; one in the other direction is not expected.
 type shift struct {
 	trait  trait
 	figure string
@@ -17,14 +18,16 @@ type shift struct {
 
 var shifts = []shift{
 	{trait: change(kubelet.RelistOnDemand, "", "PLEGOnDemandRelist"), figure: HookToReady},
+	{trait: change(kubelet.RelistOnDemand, "", "PLEGOnDemandRelist"), figure: DeleteToTERM},
 	{trait: change(kubelet.AimedRetry, "", ""), figure: ExitToRestart},
 }
 
 // least is the smallest shift that counts, in the unit of a figure.
 const least = 0.1
 
-// compareFigures compares each figure of neighbouring kubelets over all cases that both have run,
-// instance by instance. It says nothing of one that has not shifted.
+// compareFigures compares each figure of neighbouring kubelets over all cases that both have run. Each case
+// counts once, with the median of its instances and runs, which depend on each other. It says nothing of a figure
+// that has not shifted.
 func compareFigures(kubelets []Kubelet, byCase map[string]map[string][]Run) (out []Difference) {
 	for _, name := range Figures() {
 		var values []map[string][]float64
@@ -40,15 +43,14 @@ func compareFigures(kubelets []Kubelet, byCase map[string]map[string][]Run) (out
 	return out
 }
 
-// figuresOf are the values of a figure on a kubelet, by case and instance.
+// figuresOf are the values of a figure on a kubelet, by case.
 func figuresOf(name, on string, byCase map[string]map[string][]Run) map[string][]float64 {
 	values := map[string][]float64{}
 	for id, runs := range byCase {
 		for _, r := range runs[on] {
 			for _, f := range r.Behaviour.Figures {
 				if f.Name == name {
-					key := id + " " + f.Of
-					values[key] = append(values[key], f.Value)
+					values[id] = append(values[id], f.Value)
 				}
 			}
 		}
@@ -58,8 +60,8 @@ func figuresOf(name, on string, byCase map[string]map[string][]Run) map[string][
 
 func compareFigure(name string, older, newer Kubelet, a, b map[string][]float64) (Difference, bool) {
 	var before, after, by []float64
-	for key, x := range a {
-		if y := b[key]; len(y) > 0 {
+	for id, x := range a {
+		if y := b[id]; len(y) > 0 {
 			u, v := spreadOf("", x).Median, spreadOf("", y).Median
 			before, after, by = append(before, u), append(after, v), append(by, v-u)
 		}

@@ -87,7 +87,7 @@ var record = []entry{
 		says:  "In a new sandbox an init container is skipped, because a regular container was created in the old one.",
 		cases: []string{"node/created-before-new-sandbox"},
 		wrong: []string{"v1.34.4", "v1.35.4", "v1.36.3"}, right: []string{"v1.37.2"},
-		shows: map[string]string{"node/created-before-new-sandbox": "main#0 / main: begin < two#1 / main: begin"},
+		shows: map[string]string{"node/created-before-new-sandbox": "main#1 / main: begin < two#1 / main: begin"},
 	},
 	{
 		issue: "kubernetes/kubernetes#141155", fault: rules.StartedInherited.Name(), sometimes: true,
@@ -111,13 +111,13 @@ var record = []entry{
 	},
 	{
 		issue: "kubernetes/kubernetes#118321", fault: rules.NeverPodStuck.Name(),
-		says:  "A Pod with restartPolicy Never that loses its sandbox before its second container is there never fails.",
-		cases: []string{"node/sandbox-stopped-hook-never"},
+		says:  "A Pod with restartPolicy Never that loses its sandbox never fails, where a container of it could not be created until then.",
+		cases: []string{"node/sandbox-stopped-waiting-never"},
 		wrong: []string{"v1.34.4", "v1.37.2", "v1.38.0-beta.0"},
-		shows: map[string]string{"node/sandbox-stopped-hook-never": "did delete < phase Failed"},
+		shows: map[string]string{"node/sandbox-stopped-waiting-never": "did delete < phase Failed"},
 	},
 	{
-		fault: rules.ReadyAsPodEnds.Name(),
+		fault: rules.ReadyAsPodEnds.Name(), sometimes: true,
 		says:  "A container that is not ready is shown as ready because its Pod has failed.",
 		cases: []string{"terminate/deadline-unready"},
 		wrong: []string{"v1.34.4", "v1.37.2", "v1.38.0-beta.0"},

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"github.com/podorder/podorder/report"
+	"github.com/podorder/podorder/report/page"
 	"github.com/podorder/podorder/suites/claims"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // Files are the names of all files that Write may write.
 func Files() []string {
-	return []string{report.File, Summary, JUnit, Verdicts, ClaimsText, ClaimsJSON}
+	return []string{report.File, page.File, Summary, JUnit, Verdicts, ClaimsText, ClaimsJSON}
 }
 
 // Write writes all forms of a report into its folder. at is that folder as the reader
@@ -45,8 +46,12 @@ func Write(r *report.Report, dir, at string) error {
 	if err != nil {
 		return err
 	}
+	html, err := page.HTML(r, dir, at)
+	if err != nil {
+		return err
+	}
 	files := map[string][]byte{
-		Verdicts: verdicts, JUnit: junit, Summary: []byte(r.Markdown(at, report.SummaryLimit)),
+		page.File: html, Verdicts: verdicts, JUnit: junit, Summary: []byte(r.Markdown(at, report.SummaryLimit)),
 	}
 	if len(r.Claims) > 0 {
 		b, err := json.MarshalIndent(r.Claims, "", "  ")
@@ -100,5 +105,5 @@ func StepSummary(r *report.Report, at string) error {
 
 // Page returns the name of the file of a report that a person should open.
 func Page(dir string) string {
-	return Summary
+	return page.File
 }

@@ -36,9 +36,11 @@ func (p *Picture) SVG(a Axis) string {
 	return d.svg(true)
 }
 
-// Part draws the picture for a page that has the [CSS] and the [Legend] by itself.
+// Part draws the picture for a page that has the [CSS] and the [Legend] by itself, and the titles of
+// the entries from [Picture.Lines].
 func (p *Picture) Part(a Axis) string {
 	d := drawing{p: p, a: a}
+	d.bare = true
 	return d.svg(false)
 }
 
@@ -87,12 +89,16 @@ func (d *drawing) svg(whole bool) string {
 	for _, l := range []*drawing{d, ground, grid, marks, cuts} {
 		out.WriteString(l.String())
 	}
-	out.f("<g class=\"names\">\n%s</g>\n%s</svg>\n", labels.String(), foot.String())
+	out.f("<g class=\"names\">\n<rect class=\"paper\" x=\"0\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n%s</g>\n%s</svg>\n", num(top), num(names+6), num(bottom-top), labels.String(), foot.String())
 	return out.String()
 }
 
 // layer is a sheet that is laid on the others.
-func (d *drawing) layer() *drawing { return &drawing{p: d.p, a: d.a} }
+func (d *drawing) layer() *drawing {
+	l := &drawing{p: d.p, a: d.a}
+	l.bare = d.bare
+	return l
+}
 
 // head writes what the picture is of, and what the verdict says.
 func (d *drawing) head(wide float64) {

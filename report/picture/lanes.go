@@ -101,20 +101,33 @@ func (b *builder) entry(i int) {
 	case e.Log != nil && b.clock.lines[i] == nil:
 		m.kind, m.text = "broken", "cannot be read: "+clip(*e.Log, 200)
 		b.unread = append(b.unread, m)
+		b.say(m, "log")
 	case e.Log != nil:
+		m.text = b.clock.lines[i].String()
 		quiet = b.line(m, b.clock.lines[i])
+		b.say(m, "log")
 	case e.Pod != nil:
-		quiet = b.update(m, e)
+		m.text, quiet = b.update(m, e)
+		b.say(m, "update")
 	case e.Event != nil:
+		m.text = eventText(e.Event)
 		quiet = b.event(m, e.Event)
+		b.say(m, "Event")
 	case e.Did != nil:
 		m.kind, m.label, m.text = "act", actLabel(*e.Did), "done: "+e.Did.Name+" "+string(e.Did.Param)
 		b.acts = append(b.acts, m)
+		b.say(m, "act")
 	case e.Gap != nil:
 		m.kind, m.label, m.text = "gap", "gap in "+e.Gap.Channel, "gap in "+e.Gap.Channel+": "+e.Gap.Why
 		b.gaps = append(b.gaps, m)
+		b.say(m, "gap")
 	}
 	b.all = append(b.all, moment{e.Line, at, quiet})
+}
+
+// say keeps an entry as text.
+func (b *builder) say(m mark, channel string) {
+	b.text = append(b.text, Line{N: m.line, At: m.at, Channel: channel, Text: m.text})
 }
 
 // line puts a line of the log into its lane. It is quiet if it is a tick, or a probe with the
@@ -134,7 +147,6 @@ func (b *builder) line(m mark, l *trace.Line) (quiet bool) {
 		run = lane.run
 	}
 	lane.run = max(lane.run, run)
-	m.text = l.String()
 	m.kind = l.Mark.Kind.String()
 	if l.Actor.IsProbe() {
 		if l.Mark.Kind == trace.End {
@@ -191,10 +203,6 @@ func (b *builder) event(m mark, e *trace.Event) (quiet bool) {
 		m.kind = "warning"
 	}
 	m.label = e.Reason
-	m.text = strings.TrimSpace(fmt.Sprintf("Event %s %s: %s", e.Reason, e.FieldPath, e.Message))
-	if e.Count > 1 {
-		m.text += fmt.Sprintf(" (%d times)", e.Count)
-	}
 	key := e.Reason + " " + e.FieldPath
 	quiet, b.seen[key] = b.seen[key], true
 	if _, name, ok := strings.Cut(e.FieldPath, "{"); ok {
@@ -204,6 +212,18 @@ func (b *builder) event(m mark, e *trace.Event) (quiet bool) {
 	}
 	b.events = append(b.events, m)
 	return quiet
+}
+
+// eventText is an Event in words.
+func eventText(e *trace.Event) string {
+	text := strings.TrimSpace("Event " + e.Reason + " " + e.FieldPath)
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	if e.Count > 1 {
+		text += fmt.Sprintf(" (%d times)", e.Count)
+	}
+	return text
 }
 
 // actLabel says in a few words what was done.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,7 +35,31 @@ type Picture struct {
 	flags []flag
 	// all has every entry once, in the order of time.
 	all []moment
+	// text are the entries as text, in the order of the trace.
+	text []Line
+	// zero is what the clock of the recorder showed at second zero.
+	zero time.Time
 }
+
+// Line is an entry of the trace as text.
+type Line struct {
+	// N is the number of the line, counted from 1.
+	N int
+	// At is its time in seconds after zero.
+	At float64
+	// Channel is where it came by: log, update, Event, act or gap.
+	Channel string
+	// Text is what it says, without its stamp.
+	Text string
+	// Flag says what the verdict has to say of it: "not allowed here", "forbids it"; it is empty for most.
+	Flag string
+}
+
+// Lines are the entries of the trace as text, in its order.
+func (p *Picture) Lines() []Line { return slices.Clone(p.text) }
+
+// Zero is what the clock of the recorder showed at second zero.
+func (p *Picture) Zero() time.Time { return p.zero }
 
 // mark is an entry of the trace at its place.
 type mark struct {
@@ -70,7 +95,7 @@ func Of(pod *corev1.Pod, t *trace.Trace, v reference.Verdict) *Picture {
 		pod = &corev1.Pod{}
 	}
 	c := newClock(t)
-	p.notes = c.notes
+	p.notes, p.zero = c.notes, c.zero
 	b := builder{Picture: p, clock: c, pod: pod, trace: t}
 	b.containers()
 	for i := range t.Entries {
@@ -148,6 +173,22 @@ func (p *Picture) verdict(v reference.Verdict) {
 		}
 	}
 	slices.SortStableFunc(p.flags, func(a, b flag) int { return cmp.Compare(a.at, b.at) })
+	for i := range p.text {
+		if n := slices.IndexFunc(p.flags, func(f flag) bool { return f.line == p.text[i].N }); n >= 0 {
+			p.text[i].Flag = p.flags[n].says()
+		}
+	}
+}
+
+// says is what stands beside a line that the verdict names.
+func (f flag) says() string {
+	switch label := strings.TrimPrefix(f.label, fmt.Sprintf("line %d", f.line)); {
+	case label != "":
+		return strings.TrimPrefix(strings.TrimSpace(label), "is ")
+	case strings.HasPrefix(f.text, "known: "):
+		return f.text
+	}
+	return "forbids what is not allowed"
 }
 
 // end is the time of the last entry.

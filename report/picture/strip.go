@@ -62,8 +62,8 @@ type ending struct {
 	over  bool
 }
 
-// update takes a Pod object into the strip. It is quiet if it shows nothing new.
-func (b *builder) update(m mark, e *trace.Entry) (quiet bool) {
+// update takes a Pod object into the strip, and puts it into words. It is quiet if it shows nothing new.
+func (b *builder) update(m mark, e *trace.Entry) (text string, quiet bool) {
 	p := e.Pod
 	news := changes(b.previous, p)
 	b.previous = p
@@ -93,7 +93,7 @@ func (b *builder) update(m mark, e *trace.Entry) (quiet bool) {
 	for _, c := range statuses(p) {
 		b.status(m, c)
 	}
-	return len(news) == 0 && e.Type != trace.Deleted
+	return m.text, len(news) == 0 && e.Type != trace.Deleted
 }
 
 // statuses are those of all containers.

@@ -9,7 +9,11 @@ import (
 )
 
 // paper is what is drawn on: it writes SVG.
-type paper struct{ strings.Builder }
+type paper struct {
+	strings.Builder
+	// bare leaves the titles of the entries to who has their [Line].
+	bare bool
+}
 
 func (p *paper) f(format string, args ...any) { fmt.Fprintf(p, format, args...) }
 
@@ -31,6 +35,9 @@ func (p *paper) titled(tag, title string) {
 func (p *paper) path(id, class, d, title string) {
 	p.WriteString("<path" + idAttr(id))
 	p.f(` class="%s" d="%s"`, class, d)
+	if p.bare && id != "" {
+		title = ""
+	}
 	p.titled("path", title)
 }
 

@@ -62,7 +62,7 @@ func TestFinish(t *testing.T) {
 				assert.Check(t, is.Contains(printed.String(), "verdict  "))
 				// Where the report is stands last, and the claims are in files.
 				lines := strings.Split(strings.TrimSpace(printed.String()), "\n")
-				assert.Equal(t, lines[len(lines)-1], "report: artifacts/summary.md")
+				assert.Equal(t, lines[len(lines)-1], "report: artifacts/report.html")
 				assert.Check(t, !strings.Contains(printed.String(), "(a)"), printed)
 				assert.Check(t, is.Contains(string(summary), "Public claims, held: (a)"))
 				b, err := os.ReadFile(filepath.Join(s.artifacts, "claims.txt"))

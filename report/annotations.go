@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -26,7 +28,7 @@ func (r *Report) Annotations(at string) string {
 			text = c.Worst.Reason
 		}
 		fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n",
-			property("fixtures/"+c.Case+"/case.yaml"), property(title), data(strings.TrimRight(cut(text, annotationMost), "\n")))
+			property(path.Join(cmp.Or(c.Worst.Fixtures, "fixtures"), c.Case, "case.yaml")), property(title), data(strings.TrimRight(cut(text, annotationMost), "\n")))
 	}
 	return b.String()
 }

@@ -178,9 +178,9 @@ func claimsLine(columns []claims.Column) string {
 }
 
 // cell keeps a text inside its cell of a Markdown table.
-func cell(s string) string {
-	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
-}
+func cell(s string) string { return cellEscapes.Replace(s) }
+
+var cellEscapes = strings.NewReplacer("|", "\\|", "\n", " ")
 
 // cut keeps a text from being longer than so many bytes.
 func cut(s string, most int) string {

@@ -130,6 +130,29 @@ func TestExpected(t *testing.T) {
 	}
 }
 
+// What shows sometimes has to show in one of eight runs.
+func TestExpectedSometimes(t *testing.T) {
+	const id, feature = "node/kubelet-restart", "reads#0 shown ready >= 2 if did restart kubelet"
+	once := behaviour("reads#0 shown ready", "did restart kubelet")
+	twice := behaviour("reads#0 shown ready", "did restart kubelet")
+	twice.Events[0].Count = 2
+	newer := times(1, run(id, "v1.35.4", "pass", once))
+	for name, c := range map[string]struct {
+		older []observed.Run
+		want  []string
+	}{
+		"it shows once":    {append(times(7, run(id, "v1.34.4", "pass", once)), run(id, "v1.34.4", "pass", twice)), []string{"expected " + id + " v1.34.4>v1.35.4 " + feature + ": in 1 of 8 runs | no"}},
+		"never in seven":   {times(7, run(id, "v1.34.4", "pass", once)), nil},
+		"never in eight":   {times(8, run(id, "v1.34.4", "pass", once)), []string{"missing " + id + " v1.34.4>v1.35.4 " + feature + ": in none of 8 runs | no"}},
+		"it did not occur": {times(8, run(id, "v1.34.4", "pass", behaviour("reads#0 shown ready"))), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := observed.Compare(kubelets(t, "v1.34.4", "v1.35.4"), append(c.older, newer...))
+			assert.DeepEqual(t, text(got), c.want)
+		})
+	}
+}
+
 // What the model leaves open counts with enough evidence in both directions, and not before.
 func TestOpen(t *testing.T) {
 	ab, ba := behaviour("a / main: begin", "b / main: begin"), behaviour("b / main: begin", "a / main: begin")

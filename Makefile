@@ -40,6 +40,10 @@ compare: ## run the suite on several kubelets in one cluster (KUBERNETES="v1.28.
 	$(GO) test -C suites -count=1 -timeout=$(COMPARE_TIMEOUT) -kubelets='$(KUBERNETES)' \
 		$(if $(CASES),-cases='$(CASES)') $(FLAGS) $(if $(ARTIFACTS),-args -artifacts='$(ARTIFACTS)')
 
+.PHONY: track-record
+track-record: ## run what shows known regressions, on kubelets with and without them (ARTIFACTS, FLAGS)
+	$(GO) run ./scripts/track-record -artifacts='$(or $(ARTIFACTS),artifacts)' -- $(FLAGS)
+
 .PHONY: test
 test: lint ## run everything that needs no cluster
 	$(GO) test $(TESTED)

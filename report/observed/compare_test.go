@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func kubelets(t *testing.T, names ...string) (list []observed.Kubelet) {
+func kubelets(t testing.TB, names ...string) (list []observed.Kubelet) {
 	t.Helper()
 	for _, name := range names {
 		model, err := rules.ParseKubelet(name)

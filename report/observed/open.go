@@ -28,8 +28,9 @@ func compareOpen(_ string, sides []side) (out []Difference) {
 		return nil
 	}
 	t := tabulate(sides)
+	all := t.findings()
 	for i := 1; i < len(sides); i++ {
-		found := slices.Concat(t.presence(i), t.orders(i), t.counts(i))
+		found := all[i]
 		slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(b.evidence, a.evidence) })
 		told := map[string]bool{}
 		for _, f := range found {
@@ -107,37 +108,29 @@ func (t *table) row(ask func(events []Event, places []int) (yes, known bool)) []
 	return row
 }
 
-// found makes a finding of a row of tallies, if the evidence is enough.
-func found(row []tally, i int, kind Kind, what string, names ...string) []finding {
-	e := stretch(row, i)
-	if e < enough {
-		return nil
+// findings are all that there is enough evidence for, by the place of the newer kubelet.
+func (t *table) findings() [][]finding {
+	out := make([][]finding, len(t.sides))
+	add := func(kind Kind, what string, row []tally, names ...string) {
+		for i := 1; i < len(row); i++ {
+			if e := stretch(row, i); e >= enough {
+				d := Difference{Kind: kind, What: what, OnOlder: of(row[i-1].yes, row[i-1].runs()), OnNewer: of(row[i].yes, row[i].runs())}
+				out[i] = append(out[i], finding{Difference: d, evidence: e, names: names})
+			}
+		}
 	}
-	return []finding{{
-		Difference: Difference{Kind: kind, What: what, OnOlder: of(row[i-1].yes, row[i-1].runs()), OnNewer: of(row[i].yes, row[i].runs())},
-		evidence:   e, names: names,
-	}}
-}
-
-// presence asks whether each event came.
-func (t *table) presence(i int) (out []finding) {
-	for n, name := range t.names {
-		row := t.row(func(_ []Event, places []int) (bool, bool) { return places[n] >= 0, true })
-		out = append(out, found(row, i, Presence, name, name)...)
-	}
-	return out
-}
-
-// orders asks which of two events came first, where both did.
-func (t *table) orders(i int) (out []finding) {
 	for x, first := range t.names {
+		// Whether it came, and where two did, which of them came first.
+		add(Presence, first, t.row(func(_ []Event, places []int) (bool, bool) { return places[x] >= 0, true }), first)
 		for y := x + 1; y < len(t.names); y++ {
-			row := t.row(func(events []Event, places []int) (bool, bool) {
+			add(Order, first+" before "+t.names[y], t.row(func(events []Event, places []int) (bool, bool) {
 				rel := relation(events[x], places[x], events[y], places[y])
 				return rel == Before, rel == Before || rel == After
-			})
-			out = append(out, found(row, i, Order, first+" before "+t.names[y], first, t.names[y])...)
+			}), first, t.names[y])
 		}
+	}
+	for i := 1; i < len(t.sides); i++ {
+		out[i] = append(out[i], t.counts(i)...)
 	}
 	return out
 }

@@ -21,7 +21,8 @@ import (
 // notExecuted are the rules of the table that no piece of the kubelet executes,
 // each with the reason.
 var notExecuted = map[string]string{
-	"restart/ephemeral-never": "a Pod of this package has no ephemeral containers",
+	"restart/ephemeral-never":    "a Pod of this package has no ephemeral containers",
+	"start/ephemeral-when-added": "a Pod of this package has no ephemeral containers",
 }
 
 var (

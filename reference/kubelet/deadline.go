@@ -34,7 +34,7 @@ func (k *kubelet) watchDeadline(p *proc) {
 // endAtDeadline makes the Pod a failed one, unless the API has a final phase already. The
 // reason is given in any case (pkg/kubelet/kubelet_pods.go, generateAPIPodStatus).
 //
-// terminate/grace-period
+// terminate/grace-period, terminate/deadline
 func (k *kubelet) endAtDeadline(s *corev1.PodStatus) {
 	if !k.deadlineIsOver() {
 		return

@@ -75,7 +75,7 @@ func (k *kubelet) planReset(v snapshot) []*instance {
 // hooks: a grace period of 0 leaves none for them. Their logs stay, and so do the
 // reasons why one could not be started.
 //
-// restart/all-containers
+// restart/all-containers, restart/all-come-back
 func (k *kubelet) removeAll(p *proc, list []*instance) {
 	for _, old := range list {
 		i := k.current(old)

@@ -23,7 +23,7 @@ func (k *kubelet) terminatePod(p *proc) {
 // end of the object. That goes when the containers have stopped and the last
 // status has arrived.
 //
-// terminate/object-goes-last
+// terminate/object-goes-last, terminate/object-goes, status/final-before-gone
 func (k *kubelet) terminatedPod(p *proc) {
 	k.terminated = true
 	k.generateStatus(p, *k.snapshot)

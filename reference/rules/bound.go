@@ -19,6 +19,7 @@ var (
 	outlives      = Bound{Name: "outlives", Is: "12s"}
 	retryAfter    = Bound{Name: "retryAfter", Is: "16s"}
 	aimsBeside    = Bound{Name: "aimsBeside", Is: "30s"}
+	kubeletIsBack = Bound{Name: "kubeletIsBack", Is: "45s", Patience: true}
 	patience      = Bound{Name: "patience", Is: "15s", Patience: true}
 	prompt        = Bound{Name: "prompt", Is: "8s", Patience: true}
 	overtaken     = Bound{Name: "overtaken", Is: "10s", Patience: true}

@@ -70,6 +70,12 @@ const (
 	PreStopRan
 	ImageReplaced
 	AllStopped
+	EphemeralComes
+	ObjectGone
+	DeadlineFails
+	AllComeBack
+	FinalWhenGone
+	TermComes
 	clauses
 )
 
@@ -132,12 +138,18 @@ var clauseTable = [clauses]struct {
 	ReadyShown:              {"ready-shown", FollowsProbes, "a container is shown as ready once it has started and its readiness probe, if any, has succeeded successThreshold times", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},
 	UnreadyShown:            {"unready-shown", FollowsProbes, "a container is shown as unready once its readiness probe has failed failureThreshold times", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart))},
 	NextStarts:              {"next-starts", StartsWhenDue, "a container whose turn has come is started", ever(LogGap, KubeletRestart, BegunAnew, FailedStart, EndedByOthers, StoodStill)},
-	RestartComes:            {"restart-comes", RestartsWhenDue, "a container that is to be started again is, after its back-off", ever(LogGap, KubeletRestart, FailedStart, EndedByOthers, StoodStill)},
+	RestartComes:            {"restart-comes", RestartsWhenDue, "a container that is to be started again is, after its back-off", ever(LogGap, FailedStart, EndedByOthers, StoodStill)},
 	HookRan:                 {"hook-ran", HookRuns, "a postStart hook that must have returned has written to the log", slices.Concat(ever(LogGap), before(KubeletRestart))},
 	HookBegins:              {"hook-begins", HookRuns, "a postStart hook that logs its begin does so soon after its container has begun", slices.Concat(ever(LogGap, StoodStill), before(KubeletRestart))},
 	PreStopRan:              {"prestop-ran", PreStopRuns, "a preStop hook that writes to the log has done so before TERM comes", slices.Concat(ever(LogGap, FailedPreStop), before(KubeletRestart))},
 	AllStopped:              {"all-stopped", RestartAll, "what runs when a container asks to restart all is stopped", ever(LogGap, KubeletRestart, StoodStill)},
 	ImageReplaced:           {"image-replaced", ImageChanged, "a container whose image was changed is stopped", ever(LogGap, KubeletRestart, BegunAnew, StoodStill)},
+	EphemeralComes:          {"ephemeral-comes", EphemeralStarts, "an ephemeral container that was added is started", ever(LogGap, KubeletRestart, BegunAnew, FailedStart, EndedByOthers, StoodStill)},
+	ObjectGone:              {"object-gone", ObjectGoes, "the object of a deleted Pod goes when everything has stopped", ever(LogGap, UpdateGap, ForcedDeletion, StoodStill)},
+	DeadlineFails:           {"deadline-fails", Deadline, "a Pod that has run out of its deadline is shown as failed", ever(UpdateGap, KubeletRestart, StoodStill)},
+	AllComeBack:             {"all-come-back", BackToLife, "a container that was stopped to be restarted with all others is started", ever(LogGap, FailedStart, StoodStill)},
+	FinalWhenGone:           {"final-when-gone", FinalBeforeGone, "the last update of a Pod that was Pending shows a final phase", ever(UpdateGap, KubeletRestart, ForcedDeletion, EndedByOthers)},
+	TermComes:               {"term-comes", Grace, "a regular container that a deletion stops gets TERM by the end of the grace period", slices.Concat(ever(LogGap, ForcedDeletion, EndedByOthers, StoodStill), since(KubeletRestart))},
 	BackoffHolds:            {"backoff-holds", Backoff, "a restart waits for the back-off of all that came before it", slices.Concat(ever(Redefined, BegunAnew, StoodStill), before(KubeletRestart))},
 }
 

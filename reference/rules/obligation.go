@@ -35,5 +35,10 @@ var obligations = map[Clause]Obligation{
 	HookRan:             {"a container was started", "its postStart hook runs", "before the sync ends", false},
 	HookBegins:          {"a container was started", "its postStart hook runs", "15 s", true},
 	PreStopRan:          {"the stop of a container began", "its preStop hook runs", "before TERM", false},
+	EphemeralComes:      {"an ephemeral container was added to a Pod that runs", "it is started", "15 s", true},
+	ObjectGone:          {"a Pod was deleted and its containers have stopped", "its object goes", "45 s; with preStop hooks the grace period more", true},
+	DeadlineFails:       {"activeDeadlineSeconds of a Pod are over", "a status shows it as failed", "the grace period and 30 s, and four seconds for each container", true},
+	AllComeBack:         {"a container has asked to restart all, and the turn of another has come", "that is started", "30 s, a grace period, and two seconds for each container of the Pod; 45 s more if the kubelet was restarted", true},
+	TermComes:           {"a Pod was deleted, and the sync of that time has ended", "a regular container gets TERM", "the grace period and 34 s", true},
 	SidecarsTurn:        {"everything that a sidecar waits for has stopped", "the sidecar gets TERM", "15 s", true},
 }

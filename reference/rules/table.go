@@ -72,6 +72,11 @@ const (
 	RestartsWhenDue   = "restart/when-due"
 	HookRuns          = "hooks/poststart-runs"
 	PreStopRuns       = "hooks/prestop-runs"
+	EphemeralStarts   = "start/ephemeral-when-added"
+	ObjectGoes        = "terminate/object-goes"
+	Deadline          = "terminate/deadline"
+	BackToLife        = "restart/all-come-back"
+	FinalBeforeGone   = "status/final-before-gone"
 )
 
 // table has every rule. A source names a file and function of k8s.io/kubernetes
@@ -130,6 +135,12 @@ var table = []Rule{
 		Bounds: []Bound{retryAfter, aimsBeside, patience},
 	},
 	{
+		Slug: EphemeralStarts, Level: Must, Basis: Documented,
+		Says:   "An ephemeral container that is added to a Pod is started.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/",
+		Bounds: []Bound{patience},
+	},
+	{
 		Slug: HookRuns, Level: Must, Basis: Documented, Log: true,
 		Says:   "The postStart hook of a container runs for each of its instances, right after it was started.",
 		Source: "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#container-hooks",
@@ -182,6 +193,18 @@ var table = []Rule{
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
 	},
 	{
+		Slug: ObjectGoes, Level: Must, Basis: Documented,
+		Says:   "A Pod that was deleted goes from the API once its containers have stopped: the kubelet waits for nothing else than its volumes.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+		Bounds: []Bound{patience, minimumGrace, kubeletIsBack},
+	},
+	{
+		Slug: Deadline, Level: Must, Basis: Documented,
+		Says:   "A Pod whose activeDeadlineSeconds are over has failed.",
+		Source: "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#lifecycle",
+		Bounds: []Bound{patience, minimumGrace},
+	},
+	{
 		Slug: Together, Level: Must, Basis: Implementation,
 		Says:   "Containers that were running when the termination of the Pod began are shown as terminated in one update, when all have stopped.",
 		Source: "pkg/kubelet/kubelet.go (SyncTerminatingPod)",
@@ -228,6 +251,11 @@ var table = []Rule{
 		Says:   "A Pod in which nothing runs, and in which nothing will be started, gets phase Succeeded or Failed.",
 		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
 		Bounds: []Bound{patience, minimumGrace},
+	},
+	{
+		Slug: FinalBeforeGone, Level: Must, Basis: Documented,
+		Says:   "A Pod that is deleted while it is Pending gets phase Succeeded or Failed before its kubelet removes it from the API.",
+		Source: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
 	},
 	{
 		Slug: Conditions, Level: Must, Basis: Documented,
@@ -389,6 +417,13 @@ var table = []Rule{
 		Says:   "RestartAllContainers stops the other containers one after the other, without their preStop hooks and with two seconds for each: regular containers in the listed order, then init containers and sidecars.",
 		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
 		Gate:   GateRestartAll,
+	},
+	{
+		Slug: BackToLife, Level: Must, Basis: Documented,
+		Says:   "After RestartAllContainers has stopped the containers, each is started again when its turn has come, also by a kubelet that was restarted meanwhile.",
+		Source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (SyncPod)",
+		Gate:   GateRestartAll,
+		Bounds: []Bound{patience, minimumGrace, kubeletIsBack},
 	},
 	{
 		Slug: ReadinessGoesOn, Level: Must, Basis: Documented,

@@ -23,7 +23,7 @@
 // An update shows each container as waiting, running or terminated, with words after it:
 // ready, notstarted, runN (its restartCount), codeN (its exit code), atN (started or finished N seconds
 // after the first entry), endedN (the end of the instance before, in lastState), or the reason of a
-// wait. "Ready=False" sets a condition that differs from what the containers say; "deleting" and
+// wait. "deadlineN" is an activeDeadlineSeconds that counts from the first entry. "Ready=False" sets a condition that differs from what the containers say; "deleting" and
 // "gone" show a deletion.
 //
 // A section "witness" is for something that has to happen, and leaves no line to refuse if

@@ -221,6 +221,12 @@ func (s *script) update(words []string) (string, *corev1.Pod, error) {
 			fallthrough
 		case word == "deleting":
 			pod.DeletionTimestamp = &metav1.Time{Time: epoch}
+		case strings.HasPrefix(word, "deadline"):
+			n, err := strconv.ParseInt(word[len("deadline"):], 10, 64)
+			if err != nil {
+				return "", nil, fmt.Errorf("%q: a deadline has its seconds after it", word)
+			}
+			pod.Spec.ActiveDeadlineSeconds, pod.Status.StartTime = &n, &metav1.Time{Time: epoch}
 		case !ok:
 			return "", nil, fmt.Errorf("%q is neither a container, nor a condition, nor deleting or gone", word)
 		case value == "True" || value == "False":

@@ -15,6 +15,7 @@ func TestBounds(t *testing.T) {
 	constants := map[string]any{
 		"minimumGrace": minimumGrace, "patience": patience, "prompt": prompt, "overtaken": overtaken, "outlives": outlives,
 		"lastProbes": lastProbes, "retryAfter": retryAfter, "aimsBeside": aimsBeside, "backoffStart": backoffStart, "backoffMax": backoffMax, "backoffForget": backoffForget,
+		"kubeletIsBack": kubeletIsBack,
 	}
 	named := map[string]bool{}
 	for _, r := range rules.All() {

@@ -1,5 +1,6 @@
 // What is due: what the kubelet is obliged to do, and when each obligation is asked. The rules
-// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go, ends.go, deleted.go, killdue.go.
+// stand in the chapters of the duties: overdue.go, probing.go, failed.go, shown.go, final.go, ends.go, deleted.go, killdue.go, added.go, back.go,
+// deadline.go, termdue.go, gone.go.
 
 package model
 
@@ -45,6 +46,15 @@ var duties = [...]duty{
 	{rules.FinalPhase, (*Reading).finalPhaseOverdue, func(m *model, i int) bool { return i == 0 && !m.logOnly }},
 	{rules.EndShown, (*Reading).endNotShown, func(m *model, _ int) bool { return !m.logOnly }},
 	{rules.DeletionStops, (*Reading).deletionIgnored, func(m *model, _ int) bool { return len(m.ev.Ends) > 0 }},
+	{rules.EphemeralComes, (*Reading).ephemeralOverdue, func(m *model, i int) bool { return m.ev.Containers[i].Added.Known() && m.marks(i, trace.Main) }},
+	{rules.AllComeBack, (*Reading).comesBackOverdue, func(m *model, i int) bool {
+		return m.startsAreSeen(i) && m.k.Enabled(rules.GateRestartAll) && m.p.Gates[rules.GateRestartAll] != ""
+	}},
+	{rules.DeadlineFails, (*Reading).deadlineIgnored, func(m *model, i int) bool { return i == 0 && !m.logOnly && m.ev.Deadline > 0 }},
+	{rules.TermComes, (*Reading).termOverdue, func(m *model, i int) bool {
+		return !m.logOnly && len(m.ev.Ends) > 0 && m.p.IsRegular(i) && m.marks(i, trace.Main)
+	}},
+	{rules.ObjectGone, (*Reading).objectOverdue, func(m *model, i int) bool { return i == 0 && !m.logOnly && len(m.ev.Ends) > 0 }},
 	{rules.KillComes, (*Reading).killOverdue, func(m *model, _ int) bool { return !m.logOnly && len(m.ev.Ends) > 0 }},
 }
 

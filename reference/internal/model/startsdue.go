@@ -5,6 +5,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,9 +47,11 @@ func (r *Reading) startOverdue(s *State, i, n int) *Denial {
 // mayBeLate reports whether a start of container i would be seen by observation n: it logs its begin, and
 // n is no sign of it.
 func (r *Reading) mayBeLate(s *State, i, n int) bool {
-	if s.terminating.known() || !r.marks(i, trace.Main) || r.p.Containers[i].Role == podspec.Ephemeral {
-		return false
-	}
+	return !s.terminating.known() && r.marks(i, trace.Main) && r.noSignOf(i, n)
+}
+
+// noSignOf reports whether observation n tells nothing of container i.
+func (r *Reading) noSignOf(i, n int) bool {
 	switch o := r.ob(n); {
 	case o.IsLog:
 		return o.Container != i
@@ -127,7 +130,7 @@ func (r *Reading) restartOverdue(s *State, i, n int) *Denial {
 	if i >= r.p.Inits+r.p.Regulars || c.progress.isUnstarted() || !x.mainEnd.Known() || r.h[i].counted > c.run || !r.mayBeLate(s, i, n) || r.mayEverStartOver() {
 		return nil
 	}
-	if !r.surelyRestarts(s, i) || r.podIsOver(s, i) && !r.somethingRuns(s, n) || r.excused(rules.RestartComes, -1, n, 0) {
+	if !r.surelyRestarts(s, i) || r.podIsOver(s, i) && !r.initializing(s, i) && !r.somethingRuns(s, n) || r.excused(rules.RestartComes, -1, n, 0) {
 		return nil
 	}
 	since, busy := x.mainEnd, time.Duration(0)
@@ -141,11 +144,30 @@ func (r *Reading) restartOverdue(s *State, i, n int) *Denial {
 		}
 		since, busy = max(since, over), busy+sleeps+r.p.Containers[j].SleepStop+r.stoppedBySync(s, j, n)
 	}
+	since, takes, up := r.kubeletBack(since, n)
+	if !up || r.kubeletRestarted(n) && !r.sidecarsStartedAgain(s, i) {
+		return nil
+	}
+	busy += takes
 	wait, least := r.passed(since, r.undisturbed(n)), r.backoff(c.run+1)
 	if wait > r.latestRestart(least)+busy+r.patient(patience) {
 		return late(rules.RestartComes, Cause{x.mainEnd, rules.RestartsWhenDue}, "container %s has ended, and %s after that it was not started again; its back-off is %s", r.p.Containers[i].Name, wait, least)
 	}
 	return nil
+}
+
+// sidecarsStartedAgain reports whether no sidecar can hold back container i, after the kubelet was restarted:
+// each with a startup probe has been found started by the new kubelet.
+func (r *Reading) sidecarsStartedAgain(s *State, i int) bool {
+	last := r.ev.Restarts[len(r.ev.Restarts)-1]
+	for j := range min(i, r.p.Inits) {
+		spec, x := &r.p.Containers[j], r.seenOf(s, j)
+		kept := r.k.Holds(rules.KeptOver) && x.started.Known() && r.obAt(last).At().Sub(r.writtenAt(x.first)) >= outlives
+		if spec.Role == podspec.Sidecar && spec.Startup.Declared && !kept && max(x.startupLast, x.livenessLast, x.readyLast) <= last {
+			return false
+		}
+	}
+	return true
 }
 
 // somethingRuns reports whether the Pod has surely not come to its end by observation n: a container that is
@@ -157,6 +179,13 @@ func (r *Reading) somethingRuns(s *State, n int) bool {
 		}
 	}
 	return false
+}
+
+// initializing reports whether the Pod cannot have come to its end since no regular container was started
+// yet: container i is an init container that has to succeed first.
+func (r *Reading) initializing(s *State, i int) bool {
+	started := func(c instance) bool { return c.progress.isStarted() }
+	return r.p.Containers[i].Role == podspec.InitContainer && !slices.ContainsFunc(s.c[r.p.Inits:r.p.Inits+r.p.Regulars], started)
 }
 
 // latestRestart is when the sync that restarts a container comes at the latest, where its back-off is

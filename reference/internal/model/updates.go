@@ -24,6 +24,9 @@ func (r *Reading) onPod(s State, n int) ([]State, *Denial) {
 	if record.IsFinal(r.phase) && st.Phase != r.phase && !(st.Phase == corev1.PodFailed && r.endedByOthers(n)) {
 		return nil, because(deny(rules.Phase, Cause{r.shownAt, rules.Phase}), "status.phase went from %s to %s, but %s is final", r.phase, st.Phase, r.phase)
 	}
+	if d := r.pendingToTheEnd(n); d != nil {
+		return nil, d
+	}
 	if len(st.ContainerStatuses) == 0 {
 		if d := r.noStatusFits(st); d != nil {
 			return nil, d

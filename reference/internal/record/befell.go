@@ -43,6 +43,19 @@ func (g *gatherer) act(e *trace.Entry, n int) {
 		g.created(e.At, at)
 	case trace.ActPatch:
 		g.patch(a, at)
+	case trace.ActDebug:
+		g.added(a, at)
+	}
+}
+
+// added takes an ephemeral container that was added to the Pod.
+func (g *gatherer) added(a *trace.Act, at Place) {
+	var c struct{ Name string }
+	if json.Unmarshal(a.Param, &c) != nil {
+		return
+	}
+	if i, ok := g.p.Index[c.Name]; ok && !g.ev.Containers[i].Added.Known() {
+		g.ev.Containers[i].Added = at
 	}
 }
 

@@ -139,6 +139,8 @@ type ContainerEvidence struct {
 	Resizes int32
 	// Images are the acts that changed its image.
 	Images []Place
+	// Added is the act that added it, an ephemeral container.
+	Added Place
 	// SilentFailure: Events tell of more probe failures than lines do. A probe that runs
 	// out of time before its process writes anything leaves no line. The first of them came at
 	// SilentFrom at the earliest; zero where nothing tells.

@@ -24,7 +24,7 @@ type input struct {
 
 type step struct {
 	ID, Uses, Run string
-	Env           map[string]string
+	Env, With     map[string]string
 }
 
 func read(t *testing.T, path string, into any) {
@@ -97,7 +97,7 @@ func TestActionScript(t *testing.T) {
 		t.Skip("there is no bash")
 	}
 	bin, workspace := t.TempDir(), t.TempDir()
-	fake := "#!/bin/sh\nfor a; do echo \"$a\"; done\nmkdir -p \"$WRITES\" && touch \"$WRITES/junit.xml\"\n[ -z \"$PAGE\" ] || touch \"$WRITES/report.html\"\nexit $STATUS\n"
+	fake := "#!/bin/sh\nfor a; do echo \"$a\"; done\nmkdir -p \"$WRITES\" && touch \"$WRITES/junit.xml\"\nif [ -n \"$SUMMARY\" ]; then [ \"${GITHUB_STEP_SUMMARY-none}\" = \"$SUMMARY\" ] || exit 3; fi\n[ -z \"$PAGE\" ] || touch \"$WRITES/report.html\"\nexit $STATUS\n"
 	assert.NilError(t, os.WriteFile(filepath.Join(bin, "go"), []byte(fake), 0o755))
 	for _, tt := range []struct {
 		name    string
@@ -108,7 +108,7 @@ func TestActionScript(t *testing.T) {
 		errs    string
 	}{
 		{
-			"nothing is said", []string{"STATUS=0"},
+			"nothing is said", []string{"STATUS=0", "SUMMARY=the file"},
 			[]string{"-timeout=50m", "-args", "-artifacts=" + workspace + "/artifacts"},
 			[]string{"junit=" + workspace + "/artifacts/junit.xml", "summary=" + workspace + "/artifacts/summary.md", "report=" + workspace + "/artifacts/report.json", "artifacts=" + workspace + "/artifacts", "name=podorder"},
 			0, "",
@@ -116,8 +116,8 @@ func TestActionScript(t *testing.T) {
 		{
 			"everything is said, and the run fails",
 			[]string{
-				"STATUS=1", "PAGE=1", "PODORDER_KUBERNETES=v1.37.2", "PODORDER_KUBELETS=v1.28.5,v1.37.2", "PODORDER_KUBECONFIG=my kube/config", "PODORDER_CASES=^hooks/(a|b)$", "PODORDER_FIXTURES=mine,built-in,/srv/cases",
-				"PODORDER_SHARD=1/3", "PODORDER_STRICT=true", "PODORDER_FLAGS=-repeat=2  -keep", "PODORDER_TIMEOUT=2h", "PODORDER_ARTIFACTS=out",
+				"STATUS=1", "SUMMARY=none", "PAGE=1", "PODORDER_KUBERNETES=v1.37.2", "PODORDER_KUBELETS=v1.28.5,v1.37.2", "PODORDER_KUBECONFIG=my kube/config", "PODORDER_CASES=^hooks/(a|b)$", "PODORDER_FIXTURES=mine,built-in,/srv/cases",
+				"PODORDER_SHARD=1/3", "PODORDER_STRICT=true", "PODORDER_FLAGS=-repeat=2  -keep", "PODORDER_TIMEOUT=2h", "PODORDER_SUMMARY=false", "PODORDER_ARTIFACTS=out",
 			},
 			[]string{
 				"-timeout=2h", "-kubernetes=v1.37.2", "-kubelets=v1.28.5,v1.37.2", "-kubeconfig=" + workspace + "/my kube/config", "-cases=^hooks/(a|b)$", "-fixtures=" + workspace + "/mine,built-in,/srv/cases",
@@ -127,6 +127,7 @@ func TestActionScript(t *testing.T) {
 			1, "",
 		},
 		{"what is neither true nor false", []string{"STATUS=0", "PODORDER_STRICT=yes"}, nil, nil, 2, `strict is true or false, not "yes"`},
+		{"a summary that is neither", []string{"STATUS=0", "PODORDER_SUMMARY=no"}, nil, nil, 2, `summary is true or false, not "no"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "output")
@@ -139,7 +140,7 @@ func TestActionScript(t *testing.T) {
 				writes = "out"
 			}
 			cmd.Env = append([]string{
-				"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "GITHUB_WORKSPACE=" + workspace, "GITHUB_OUTPUT=" + out, "WRITES=" + filepath.Join(workspace, writes),
+				"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "GITHUB_WORKSPACE=" + workspace, "GITHUB_OUTPUT=" + out, "WRITES=" + filepath.Join(workspace, writes), "GITHUB_STEP_SUMMARY=the file",
 			}, tt.env...)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -45,6 +45,14 @@ false) ;;
 	exit 2
 	;;
 esac
+case ${PODORDER_SUMMARY:-true} in
+true) ;;
+false) unset GITHUB_STEP_SUMMARY ;;
+*)
+	echo "podorder: summary is true or false, not \"$PODORDER_SUMMARY\"" >&2
+	exit 2
+	;;
+esac
 read -ra more <<<"${PODORDER_FLAGS:-}"
 flags+=(${more[@]+"${more[@]}"})
 artifacts=$(absolute "${PODORDER_ARTIFACTS:-artifacts}")

@@ -16,5 +16,5 @@
 //
 // The test of this package keeps the allowed.txt of every case equal to the
 // order that the command prints, in a shorter form; `make update` writes them again. Left out on purpose:
-// the order itself, which package reference knows. Start at run.
+// the order itself, which package reference knows.
 package main

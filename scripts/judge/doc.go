@@ -43,5 +43,5 @@
 // pass, 1 violation (also fixed, and known with -strict), 2 usage or broken
 // input, 3 inconclusive, 4 unmodelled, 5 known.
 //
-// Left out on purpose: judging, which package reference does. Start at run.
+// Left out on purpose: judging, which package reference does.
 package main

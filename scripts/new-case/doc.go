@@ -28,5 +28,5 @@
 //
 // Exit status: 0 written, 2 usage or a manifest that cannot be read, 4 a Pod with fields that the model does not know.
 //
-// Left out on purpose: other objects of the manifest; a case is about one Pod. Start at run.
+// Left out on purpose: other objects of the manifest; a case is about one Pod.
 package main

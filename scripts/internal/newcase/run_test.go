@@ -1,4 +1,4 @@
-package main
+package newcase
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 func call(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = run(args, strings.NewReader(stdin), &out, &errs)
+	status = Run(args, strings.NewReader(stdin), &out, &errs)
 	return status, out.String(), errs.String()
 }
 

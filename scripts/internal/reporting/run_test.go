@@ -1,4 +1,4 @@
-package main
+package reporting
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 func artifacts(t *testing.T, cases ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "artifacts")
-	stored := os.DirFS(filepath.Join("..", "..", "reference", "testdata", "background-hook"))
+	stored := os.DirFS(filepath.Join("..", "..", "..", "reference", "testdata", "background-hook"))
 	text := `{"cases":[`
 	for i, name := range cases {
 		sub, err := fs.Sub(stored, name)
@@ -58,7 +58,7 @@ func content(t *testing.T, dir, without string) map[string]string {
 func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = run(args, &out, &errs)
+	status = Run(args, &out, &errs)
 	return status, out.String(), errs.String()
 }
 

@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ const startup = "article/startup-sequence"
 func call(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = run(args, strings.NewReader(stdin), &out, &errs)
+	status = Run(args, strings.NewReader(stdin), &out, &errs)
 	return status, out.String(), errs.String()
 }
 
@@ -230,7 +230,7 @@ func TestTrace(t *testing.T) {
 	})
 	t.Run("was recorded where a container is put into every Pod", func(t *testing.T) {
 		for _, name := range []string{"sidecar", "first", "last"} {
-			path := filepath.Join("..", "..", "reference", "testdata", "injected", name+".trace.jsonl")
+			path := filepath.Join("..", "..", "..", "reference", "testdata", "injected", name+".trace.jsonl")
 			status, out, errs := call(t, "", "-trace", path)
 			assert.Equal(t, status, exitPass, out+errs)
 			assert.Check(t, is.Contains(errs, "ontainers[injected]"))
@@ -497,7 +497,7 @@ func TestBroken(t *testing.T) {
 func TestPicture(t *testing.T) {
 	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
 	bad := write(t, "bad", log(swapped(3, 4)...))
-	stored := filepath.Join("..", "..", "reference", "testdata", "background-hook", "poststart-blocks", "trace.jsonl")
+	stored := filepath.Join("..", "..", "..", "reference", "testdata", "background-hook", "poststart-blocks", "trace.jsonl")
 	for name, tt := range map[string]struct {
 		args []string
 		want []string

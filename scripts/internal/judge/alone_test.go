@@ -1,4 +1,4 @@
-package main
+package judge
 
 import (
 	"encoding/json"

@@ -1,0 +1,5 @@
+// Package explain is the command explain: see there what it does. The command podorder, which go install
+// gives a name of its own, has it as well.
+//
+// Start at Run.
+package explain

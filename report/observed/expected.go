@@ -34,6 +34,9 @@ func neither(has ...bool) bool { return !slices.Contains(has, true) }
 // them or more.
 const often = 8
 
+// sandboxBefore begins the question whether the sandbox is shown before something else comes, where it is at all.
+const sandboxBefore = "condition PodReadyToStartContainers True < "
+
 // oneSync: a sync stops both containers before it starts either again.
 const oneSync = " if first#0 / pre stop hook: begin < second#1 / main: begin and second#0 / pre stop hook: begin < first#1 / main: begin"
 
@@ -49,8 +52,34 @@ var expectations = []expectation{
 	{
 		trait: change(kubelet.SandboxShownAtOnce, rules.Sandbox, ""),
 		shows: map[string]string{
-			"hooks/poststart-blocks":          "condition PodReadyToStartContainers True < container1#0 / post start hook: end 0 if condition PodReadyToStartContainers True",
-			"hooks/poststart-blocks-reversed": "condition PodReadyToStartContainers True < container1#0 / post start hook: end 0 if condition PodReadyToStartContainers True",
+			"hooks/poststart-blocks":           sandboxBefore + "container1#0 / post start hook: end 0",
+			"hooks/poststart-blocks-reversed":  sandboxBefore + "container1#0 / post start hook: end 0",
+			"hooks/poststart-delete-during":    sandboxBefore + "first#0 / post start hook: end 0",
+			"hooks/poststart-serial":           sandboxBefore + "second#0 / post start hook: end 0",
+			"article/hook-sleeps":              sandboxBefore + "nginx#0 / post start hook: end 0",
+			"article/own-health-check":         sandboxBefore + "app#0 / post start hook: end 0",
+			"article/sidecar-ready-before-app": sandboxBefore + "sidecar#0 / post start hook: end 0",
+			"article/three-hooks":              sandboxBefore + "nginx#0 / post start hook: end 0",
+			"terminate/forced-during-hook":     "condition PodReadyToStartContainers True if did delete",
+		},
+	},
+	{
+		trait: other(">=1.36", "The logs of init containers are kept when their containers are removed for a new sandbox, so that their restartCount goes on. Before: It begins again with 0.",
+			"pkg/kubelet/kuberuntime/kuberuntime_container.go (purgeInitContainers, calcRestartCountByLogDir)"),
+		// That the new instance is shown at all takes an update while it runs, or after it.
+		shows: map[string]string{
+			"node/sandbox-stopped-during-init": "slow#1 shown running if slow#1 / main: end 0",
+			"node/sandbox-stopped":             "two#1 shown terminated if two#1 / main: end 0",
+			"node/sandbox-stopped-sidecar":     "one#1 shown terminated if one#1 / main: end 0",
+		},
+	},
+	{
+		trait: change(kubelet.StartupProbeStops, rules.StartupStops, ""),
+		when:  without,
+		// It takes a tick between the success and the status that shows it.
+		sometimes: true,
+		shows: map[string]string{
+			"sidecar/startup-gates-next": "proxy#0 / startup probe: end 0 >= 2",
 		},
 	},
 	{
@@ -62,10 +91,8 @@ var expectations = []expectation{
 	{
 		trait: change(kubelet.KeptOverRestart, rules.KeptOver, ""),
 		when:  without,
-		// The probe succeeds so soon that the updates may show nothing of it.
-		sometimes: true,
 		shows: map[string]string{
-			"node/kubelet-restart": "reads#0 shown ready >= 2 if did restart kubelet",
+			"node/kubelet-restart": "starts#0 / startup probe: end 0 >= 2 and proxy#0 / startup probe: end 0 >= 2 if did restart kubelet",
 		},
 	},
 	{

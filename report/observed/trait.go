@@ -5,9 +5,11 @@ import (
 
 	"github.com/podorder/podorder/reference/kubelet"
 	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/reference/trace"
 )
 
-// trait is something that a kubelet has or not: a change that a release brought, or a known fault.
+// trait is something that a kubelet has or not: a change that a release brought, a known fault, or
+// something that bears on no order, so that the model does not know it.
 type trait struct {
 	change kubelet.Change
 	fault  rules.Deviation
@@ -15,10 +17,16 @@ type trait struct {
 	// rule is the rule behind the change, gate its feature gate; both may be empty. A gate that
 	// does not affect order is on wherever the release has the change.
 	rule, gate string
+	// versions are the releases that have what says tells; empty for a change and a fault.
+	versions, says, source string
 }
 
 func change(c kubelet.Change, rule, gate string) trait {
 	return trait{change: c, rule: rule, gate: gate}
+}
+
+func other(versions, says, source string) trait {
+	return trait{versions: versions, says: says, source: source}
 }
 
 func fault(d rules.Deviation) trait { return trait{fault: d, faulty: true} }
@@ -27,6 +35,11 @@ func fault(d rules.Deviation) trait { return trait{fault: d, faulty: true} }
 func (t trait) of(k rules.Kubelet) bool {
 	if t.faulty {
 		return k.Deviations().Has(t.fault)
+	}
+	if t.versions != "" {
+		versions, err := trace.ParseRange(t.versions)
+		release, wrong := trace.ParseRelease(k.String())
+		return err == nil && wrong == nil && versions.Has(release)
 	}
 	release, err := kubelet.ParseRelease(k.String())
 	if err != nil {
@@ -43,6 +56,9 @@ func (t trait) of(k rules.Kubelet) bool {
 func (t trait) cause() *Cause {
 	if t.faulty {
 		return causeOf(t.fault)
+	}
+	if t.versions != "" {
+		return &Cause{Says: t.says, Source: t.source}
 	}
 	c := kubelet.Changes()[t.change]
 	return &Cause{Rule: t.rule, Gate: t.gate, Says: c.Says + " Before: " + c.Before, Source: c.Source}

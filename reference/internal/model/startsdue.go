@@ -133,7 +133,11 @@ func (r *Reading) restartOverdue(s *State, i, n int) *Denial {
 	if !r.surelyRestarts(s, i) || r.podIsOver(s, i) && !r.initializing(s, i) && !r.somethingRuns(s, n) || r.excused(rules.RestartComes, -1, n, 0) {
 		return nil
 	}
-	since, busy := x.mainEnd, time.Duration(0)
+	began, held := r.lastSidecarHolds(s, i, n)
+	if held {
+		return nil
+	}
+	since, busy := max(x.mainEnd, began), time.Duration(0)
 	for j := range r.p.Inits + r.p.Regulars {
 		if s.c[j].progress.isUnstarted() {
 			continue
@@ -186,6 +190,28 @@ func (r *Reading) somethingRuns(s *State, n int) bool {
 func (r *Reading) initializing(s *State, i int) bool {
 	started := func(c instance) bool { return c.progress.isStarted() }
 	return r.p.Containers[i].Role == podspec.InitContainer && !slices.ContainsFunc(s.c[r.p.Inits:r.p.Inits+r.p.Regulars], started)
+}
+
+// lastSidecarHolds reports whether container i may not be started again by observation n, as no regular
+// container runs: up to 1.36 the Pod then counts as initialized only if the last of its sidecars, where
+// nothing is listed after it, runs and has started, and that one may wait for its back-off. Where it runs,
+// began is what shows that it did (pkg/kubelet/kuberuntime/kuberuntime_container.go,
+// computeInitContainerActions).
+func (r *Reading) lastSidecarHolds(s *State, i, n int) (began record.Place, held bool) {
+	k := r.p.Inits - 1
+	if !r.p.IsRegular(i) || k < 0 || r.p.Containers[k].Role != podspec.Sidecar || r.k.EndsBeforeSidecars() {
+		return 0, false
+	}
+	for j := r.p.Inits; j < r.p.Inits+r.p.Regulars; j++ {
+		if first := r.seenOf(s, j).first; first.Known() && first < r.seenOf(s, i).mainEnd && r.lives(s, j, n) {
+			return 0, false
+		}
+	}
+	y := r.seenOf(s, k)
+	if !r.lives(s, k, n) || r.p.Containers[k].Startup.Declared && !y.started.Known() {
+		return 0, true
+	}
+	return max(y.first, y.started), false
 }
 
 // latestRestart is when the sync that restarts a container comes at the latest, where its back-off is

@@ -29,6 +29,7 @@ func (r *Reading) endNotShown(s *State, i, n int) *Denial {
 	if !known {
 		return nil
 	}
+	busy += r.stoppedBySync(s, i, n) // its preStop hook may sleep on
 	wait := r.passed(since, r.untilEnd(n))
 	if wait <= within+busy || r.excused(rules.EndShown, i, n, x.mainEnd) {
 		return nil

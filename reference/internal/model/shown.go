@@ -51,6 +51,7 @@ func (r *Reading) notShown(s *State, i, n int, clause rules.Clause, from record.
 		return nil
 	}
 	since, busy, known := r.workerFreeSince(s, i, from, n)
+	busy += r.stoppedBySync(s, i, n) // nothing may show yet that it is being stopped
 	if !known || r.passed(since, r.untilEnd(n)) <= within+busy || !r.lives(s, i, n) || r.podIsOver(s, i) || r.excused(clause, i, n, from) {
 		return nil
 	}

@@ -103,7 +103,7 @@ func (g *gatherer) update(e *trace.Entry, n int) {
 // status takes what an update shows of container c.
 func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n int) {
 	ev, running := &g.ev.Containers[c], s.State.Running != nil
-	if running {
+	if running && s.RestartCount >= ev.LastAliveRun { // or it is late, and tells of an instance before that
 		ev.LastAlive, ev.LastAliveRun = PlaceOf(n), s.RestartCount
 	}
 	ev.EndNotShown = running && e.Type == trace.Deleted

@@ -18,6 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/podorder/podorder/report"
+	"github.com/podorder/podorder/report/forms"
 )
 
 // fakeRuntime is a container runtime as far as finding one goes: it says that
@@ -216,7 +219,7 @@ func environment(t *testing.T, dir, script string) []string {
 }
 
 // TestInterrupt: a run that is interrupted while it waits for something says
-// so, leaves no file, and ends with the status of the signal.
+// so, reports that it had no cluster, leaves no other file, and ends with the status of the signal.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	binary := build(t, dir)
@@ -226,8 +229,8 @@ func TestInterrupt(t *testing.T) {
 	env := environment(t, dir, "#!/bin/sh\necho yes > "+called+"\nexec sleep 1000\n")
 	ctx, cancel := context.WithTimeout(t.Context(), hangPatience)
 	defer cancel()
-	tmp := t.TempDir()
-	cmd := exec.CommandContext(ctx, binary, "-artifacts", t.TempDir(), "-no-install")
+	tmp, artifacts := t.TempDir(), t.TempDir()
+	cmd := exec.CommandContext(ctx, binary, "-artifacts", artifacts, "-no-install")
 	cmd.Dir = ".."
 	cmd.Env = append(env, "TMPDIR="+tmp)
 	var out bytes.Buffer
@@ -241,6 +244,13 @@ func TestInterrupt(t *testing.T) {
 	assert.Assert(t, errors.As(cmd.Wait(), &exit), out.String())
 	assert.Equal(t, exit.ExitCode(), 130, out.String())
 	assert.Check(t, is.Contains(out.String(), "interrupted: SIGINT"))
+	r, err := report.Read(artifacts)
+	assert.NilError(t, err)
+	assert.Equal(t, len(r.Clusters), 1)
+	assert.Check(t, is.Contains(r.Clusters[0].Failed, "SIGINT"))
+	junit, err := os.ReadFile(filepath.Join(artifacts, forms.JUnit))
+	assert.NilError(t, err)
+	assert.Check(t, is.Contains(string(junit), `<testcase name="make cluster 1"`))
 	left, err := os.ReadDir(tmp)
 	assert.NilError(t, err)
 	assert.Check(t, is.Len(left, 0))

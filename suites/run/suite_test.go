@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -223,6 +224,58 @@ func TestFailFast(t *testing.T) {
 		assert.Equal(t, second[0].Outcome, "skipped")
 		assert.Equal(t, second[0].Reason, "not started, because another case had failed")
 		assert.Equal(t, strings.Count(printed.String(), startup+": started"), 1)
+	}
+}
+
+// heard is a test that says what it is told, and does not fail.
+type heard struct {
+	testing.TB
+	failed bool
+	text   strings.Builder
+}
+
+func (h *heard) Helper() {}
+
+func (h *heard) Log(args ...any) { fmt.Fprintln(&h.text, args...) }
+
+func (h *heard) Error(args ...any) {
+	h.failed = true
+	h.Log(args...)
+}
+
+func (h *heard) Errorf(format string, args ...any) { h.Error(fmt.Sprintf(format, args...)) }
+
+// TestTell: where go test prints what tests say, the whole explanation stands with the test that
+// failed, and nowhere else; where it keeps that back, it has been printed by then.
+func TestTell(t *testing.T) {
+	for _, tells := range []bool{true, false} {
+		s, printed := suiteFor(t, saved(t, recording(early...), nil, nil))
+		s.tells = tells
+		var file strings.Builder
+		s.progress.KeepIn(&file)
+		run := s.settle(t.Context(), caseByID(t, startup), "v1.37.2", "n", 0)
+		h := &heard{}
+		s.tell(h, merged([]report.Run{run}))
+		assert.Assert(t, h.failed)
+		const explained = "  The next container is not started before"
+		assert.Equal(t, strings.Contains(h.text.String(), explained), tells)
+		assert.Equal(t, strings.Contains(printed.String(), explained), !tells)
+		assert.Assert(t, is.Contains(file.String(), explained))
+		assert.Assert(t, strings.HasPrefix(h.text.String(), "violation"), h.text.String())
+		assert.Equal(t, strings.Contains(h.text.String(), "  rerun    go test ./suites"), tells)
+
+		known := result("g/known", reference.Known)
+		h = &heard{}
+		s.tell(h, merged([]report.Run{known}))
+		assert.Assert(t, !h.failed)
+		assert.Equal(t, h.text.Len() > 0, tells)
+		s.options.Strict = true
+		s.tell(h, merged([]report.Run{known}))
+		assert.Assert(t, h.failed)
+
+		h = &heard{}
+		s.tell(h, merged([]report.Run{result("g/pass", reference.Pass)}))
+		assert.Assert(t, !h.failed && h.text.Len() == 0)
 	}
 }
 

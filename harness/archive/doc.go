@@ -5,5 +5,8 @@
 // this package writes holds each image for one platform, complete and without an index: [Pull] takes an image from its registry, [Reduce] takes what
 // is needed from an archive that someone else has written, and [Write] writes images that were made here.
 //
+// For a site without a way to other registries there is a [Set]: images with all of their platforms, as one archive ([WriteSet], [ReadSet]) or in a
+// registry of the site ([Set.Push]), where [Mirrored] says what they are called.
+//
 // Left out on purpose: making images (package fixtures/image) and loading an archive into a node (package cluster).
 package archive

@@ -12,8 +12,11 @@ var digests = map[string]string{
 	"v1.34.11": "sha256:44e222ee2132dab25ff87301682f89eb82c7880ea3a1bf543bfe9708fd08d67d",
 }
 
-// pinned is the reference of the published image of a version, if kindRelease pins one.
-func pinned(version string) (ref string, ok bool) {
+// Published is the reference of the published image of a version, if kindRelease pins one.
+func Published(version string) (ref string, ok bool) {
 	digest, ok := digests[version]
-	return "docker.io/kindest/node:" + version + "@" + digest, ok
+	if !ok {
+		return "", false
+	}
+	return "docker.io/kindest/node:" + version + "@" + digest, true
 }

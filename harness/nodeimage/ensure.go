@@ -26,6 +26,8 @@ type Image struct {
 type Options struct {
 	Progress func(format string, args ...any) // one line of progress; nil for none
 	CacheDir string                           // for pieces of builds; empty for podorder in the user's cache folder
+	// Mirror, if set, says under which reference the published image is pulled.
+	Mirror func(ref string) (string, error)
 }
 
 // Ensure makes sure that the runtime has a node image of this Kubernetes version: one that it has, else the published one that kind's
@@ -38,10 +40,17 @@ func Ensure(ctx context.Context, h *host.Host, version string, o Options) (Image
 	if say == nil {
 		say = func(string, ...any) {}
 	}
-	published, pinned := pinned(version)
+	published, pinned := Published(version)
 	candidates := []string{localRef(version)}
 	if pinned {
 		candidates = append([]string{published}, candidates...)
+		if o.Mirror != nil {
+			var err error
+			if published, err = o.Mirror(published); err != nil {
+				return Image{}, err
+			}
+			candidates = append([]string{published}, candidates...)
+		}
 	}
 	for _, ref := range candidates {
 		have, err := present(ctx, h, ref)
@@ -82,7 +91,7 @@ const (
 
 // EffortFor says what [Ensure] would have to do for the image of a version.
 func EffortFor(ctx context.Context, h *host.Host, version string) (Effort, error) {
-	published, isPinned := pinned(version)
+	published, isPinned := Published(version)
 	candidates := []string{localRef(version)}
 	if isPinned {
 		candidates = append(candidates, published)

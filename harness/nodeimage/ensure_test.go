@@ -43,7 +43,7 @@ func fakeDocker(t *testing.T, present []string, script string) *host.Host {
 }
 
 func TestEnsureTakesWhatIsThere(t *testing.T) {
-	published, ok := pinned("v1.36.4")
+	published, ok := Published("v1.36.4")
 	assert.Assert(t, ok)
 	h := fakeDocker(t, []string{localRef("v1.37.2"), published}, `echo "not to be called: $*" >&2; exit 1`)
 	for version, ref := range map[string]string{"v1.37.2": localRef("v1.37.2"), "v1.36.4": published} {
@@ -54,7 +54,7 @@ func TestEnsureTakesWhatIsThere(t *testing.T) {
 }
 
 func TestEnsurePullsByDigest(t *testing.T) {
-	published, ok := pinned("v1.36.4")
+	published, ok := Published("v1.36.4")
 	assert.Assert(t, ok)
 	h := fakeDocker(t, nil, `[ "$*" = "pull `+published+`" ] || exit 1; echo pulled`)
 	var said []string

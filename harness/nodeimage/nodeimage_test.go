@@ -34,10 +34,10 @@ func TestPinned(t *testing.T) {
 		assert.NilError(t, CheckVersion(version))
 		assert.Assert(t, strings.HasPrefix(digest, "sha256:") && len(digest) == len("sha256:")+64, "%s: %s", version, digest)
 	}
-	ref, ok := pinned("v1.37.0")
+	ref, ok := Published("v1.37.0")
 	assert.Assert(t, ok)
 	assert.Equal(t, ref, "docker.io/kindest/node:v1.37.0@"+digests["v1.37.0"])
-	_, ok = pinned(Default)
+	_, ok = Published(Default)
 	assert.Assert(t, !ok, "the package comment says that the default version is built")
 }
 

@@ -40,7 +40,7 @@ type commander interface {
 func (s *Suite) archives(ctx context.Context, rt commander, dir string) ([]string, error) {
 	var paths []string
 	g, ctx := errgroup.WithContext(ctx)
-	if s.options.RecorderImage == "" {
+	if s.recorderImage() == "" {
 		// The harness reads the log with it, so it is needed in any case.
 		path := filepath.Join(dir, "recorder.tar")
 		paths = append(paths, path)
@@ -51,7 +51,7 @@ func (s *Suite) archives(ctx context.Context, rt commander, dir string) ([]strin
 			})
 		})
 	}
-	if s.options.ShellImage == "" && uses(s.cases, image.ShellRef) {
+	if s.options.ShellImage == "" && s.options.ImageMirror == "" && uses(s.cases, image.ShellRef) {
 		path := filepath.Join(dir, "shell.tar")
 		paths = append(paths, path)
 		g.Go(func() error {
@@ -68,6 +68,15 @@ func (s *Suite) archives(ctx context.Context, rt commander, dir string) ([]strin
 // name. It is the Pod that is run and the one that is judged.
 func (s *Suite) withImages(c fixtures.Case) (fixtures.Case, error) {
 	named := map[string]string{}
+	if s.options.ImageMirror != "" {
+		for _, ref := range c.Images() {
+			at, err := s.mirrored(ref)
+			if err != nil {
+				return c, fmt.Errorf("-image-mirror: %w", err)
+			}
+			named[ref] = at
+		}
+	}
 	if s.options.RecorderImage != "" {
 		named[image.RecorderRef] = s.options.RecorderImage
 	}
@@ -78,6 +87,20 @@ func (s *Suite) withImages(c fixtures.Case) (fixtures.Case, error) {
 		return c, nil
 	}
 	return c.WithImages(named)
+}
+
+// mirrored is the reference of an image in the mirror that the flags name.
+func (s *Suite) mirrored(ref string) (string, error) {
+	return archive.Mirrored(s.options.ImageMirror, ref)
+}
+
+// recorderImage is the recorder image that the nodes pull; empty where it is loaded into them.
+func (s *Suite) recorderImage() string {
+	if s.options.RecorderImage != "" || s.options.ImageMirror == "" {
+		return s.options.RecorderImage
+	}
+	ref, _ := s.mirrored(image.RecorderRef) // a mirror that is none was refused at the start
+	return ref
 }
 
 // uses reports whether a Pod of the cases has a container of an image.

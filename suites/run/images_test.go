@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,42 @@ func TestWithImages(t *testing.T) {
 		want.Spec.Containers[i].Image = "registry.example/shell:1"
 	}
 	assert.DeepEqual(t, got, want)
+}
+
+// A mirror has all images of a case and of the harness; a flag that names one of them counts more. What no node can
+// have stays where nobody has it.
+func TestImageMirror(t *testing.T) {
+	s, _ := suiteFor(t, nil)
+	assert.Equal(t, s.recorderImage(), "")
+	s.options.ImageMirror = "registry.example/podorder"
+	assert.Equal(t, s.recorderImage(), "registry.example/podorder/podorder/recorder:1")
+	for id, want := range map[string][]string{
+		startup:                      {"registry.example/podorder/library/busybox:1.36.1"},
+		"hooks/poststart-blocks":     {"registry.example/podorder/podorder/recorder:1"},
+		"start/middle-image-backoff": {"localhost:1/podorder/not-there:1", "registry.example/podorder/podorder/recorder:1"},
+	} {
+		c, err := s.withImages(caseByID(t, id))
+		assert.NilError(t, err)
+		var got []string
+		for _, container := range append(c.Pod().Spec.InitContainers, c.Pod().Spec.Containers...) {
+			got = append(got, container.Image)
+		}
+		slices.Sort(got)
+		assert.DeepEqual(t, slices.Compact(got), want)
+	}
+	s.cases = []fixtures.Case{caseByID(t, startup)}
+	paths, err := s.archives(t.Context(), nil, t.TempDir())
+	assert.NilError(t, err)
+	assert.Assert(t, is.Len(paths, 0), "nothing is loaded into the nodes")
+
+	s.options.ShellImage, s.options.RecorderImage = "other.example/shell:1", "other.example/recorder:1"
+	assert.Equal(t, s.recorderImage(), "other.example/recorder:1")
+	c, err := s.withImages(caseByID(t, startup))
+	assert.NilError(t, err)
+	assert.Equal(t, c.Pod().Spec.Containers[0].Image, "other.example/shell:1")
+
+	o := Options{Repeat: 1, ImageMirror: "https://registry.example"}
+	assert.ErrorContains(t, o.check(target{}), "-image-mirror: ")
 }
 
 // script is a container runtime played by a shell script, which notes how it

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/flags"
 
 	"github.com/podorder/podorder/fixtures"
+	"github.com/podorder/podorder/fixtures/image"
+	"github.com/podorder/podorder/harness/archive"
 	"github.com/podorder/podorder/reference"
 )
 
@@ -57,6 +59,9 @@ type Options struct {
 	// RecorderImage and ShellImage are images that the nodes can pull, in
 	// place of those that are assembled and loaded.
 	RecorderImage, ShellImage string
+	// ImageMirror is where the nodes pull all images of the test Pods from, by the names that
+	// scripts/images gives them there; and the runtime the node image.
+	ImageMirror string
 	// NoInstall refuses to install a container runtime.
 	NoInstall bool
 	// Strict lets a known verdict fail the run.
@@ -93,6 +98,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Fixtures, "fixtures", "", "run the cases of these `folders`, separated by commas, instead of those that are built in; \"built-in\" among them keeps these as well")
 	fs.StringVar(&o.RecorderImage, "recorder-image", "", "recorder `image` that the nodes can pull, instead of the one that is loaded into them")
 	fs.StringVar(&o.ShellImage, "shell-image", "", "shell `image` that the nodes can pull, instead of the one that is loaded into them")
+	fs.StringVar(&o.ImageMirror, "image-mirror", "", "`registry`, or folder of one, that the nodes pull every image from, the node image included; scripts/images -push fills it")
 	fs.BoolVar(&o.NoInstall, "no-install", false, "never install a container runtime")
 	fs.BoolVar(&o.Strict, "strict", false, "let a known issue fail the run")
 	fs.BoolVar(&o.List, "list", false, "print the cases that a run with the same flags would run, and run none")
@@ -150,11 +156,16 @@ func (o *Options) check(t target) error {
 	if o.Repeat < 1 {
 		return fmt.Errorf("-repeat: a case cannot be run %d times", o.Repeat)
 	}
+	if o.ImageMirror != "" {
+		if _, err := archive.Mirrored(o.ImageMirror, image.RecorderRef); err != nil {
+			return fmt.Errorf("-image-mirror: %w", err)
+		}
+	}
 	if !t.exists() {
 		return needsLinux(runtime.GOOS)
 	}
-	if runtime.GOOS != "linux" && o.RecorderImage == "" {
-		return fmt.Errorf("on %s the image of the test Pods cannot be made: make it on Linux, push it to where the nodes can pull it from, and name it with -recorder-image", runtime.GOOS)
+	if runtime.GOOS != "linux" && o.RecorderImage == "" && o.ImageMirror == "" {
+		return fmt.Errorf("on %s the suite does not make the images of the test Pods: push them to where the nodes can pull them from (scripts/images -push), and name that with -image-mirror", runtime.GOOS)
 	}
 	if o.Kubelets != "" && o.Kubernetes != "" {
 		return errors.New("-kubernetes says which kubelets a cluster that exists must have, and -kubelets which of them to use: give one or the other")
@@ -186,7 +197,7 @@ func needsLinux(goos string) error {
 	if goos == "linux" {
 		return nil
 	}
-	return fmt.Errorf("making a cluster takes Linux, and this is %s: name a cluster that exists with -kubeconfig or -context, and with -recorder-image an image that its nodes can pull; or run in a Linux machine (a VM, WSL 2). scripts/judge and scripts/explain work here", goos)
+	return fmt.Errorf("making a cluster takes Linux, and this is %s: name a cluster that exists with -kubeconfig or -context, and with -image-mirror the registry that its nodes pull from; or run in a Linux machine (a VM, WSL 2). scripts/judge and scripts/explain work here", goos)
 }
 
 // selectCases returns the cases that -cases selects. Selecting nothing is an

@@ -91,7 +91,7 @@ func TestNeedsLinux(t *testing.T) {
 	assert.NilError(t, needsLinux("linux"))
 	for _, goos := range []string{"darwin", "windows"} {
 		err := needsLinux(goos)
-		for _, want := range []string{goos, "-kubeconfig", "-recorder-image"} {
+		for _, want := range []string{goos, "-kubeconfig", "-image-mirror"} {
 			assert.ErrorContains(t, err, want)
 		}
 	}

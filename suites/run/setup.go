@@ -363,6 +363,9 @@ func (s *Suite) sweepNamespaces(ctx context.Context, cl *cluster.Cluster) {
 // nodeImage returns the image that the flags name, or the one of the version.
 func (s *Suite) nodeImage(ctx context.Context, h *host.Host) (img nodeimage.Image, err error) {
 	o := nodeimage.Options{Progress: s.progress.Printf}
+	if s.options.ImageMirror != "" {
+		o.Mirror = s.mirrored
+	}
 	version := s.options.Kubernetes
 	if ref := s.options.NodeImage; ref != "" {
 		if img, err = nodeimage.Named(ctx, h, ref, o); err != nil {
@@ -431,8 +434,8 @@ func (s *Suite) agrees(cl *cluster.Cluster) error {
 // pullable reports an image that the nodes of a cluster elsewhere could not
 // have.
 func (s *Suite) pullable(cl *cluster.Cluster) error {
-	if s.options.RecorderImage == "" {
-		return usageError{fmt.Errorf("the nodes of cluster %s are not containers of this machine, so the recorder image cannot be loaded into them: push it to where they can pull it from, and name it with -recorder-image", cl.Name)}
+	if s.recorderImage() == "" {
+		return usageError{fmt.Errorf("the nodes of cluster %s are not containers of this machine, so the recorder image cannot be loaded into them: push it to where they can pull it from (scripts/images -push), and name that with -image-mirror, or the image alone with -recorder-image", cl.Name)}
 	}
 	return nil
 }
@@ -512,7 +515,7 @@ func (s *Suite) use(ctx context.Context, cl *cluster.Cluster, kubelets []string)
 		cl.Name, cl.Version, names(s.columns), nodes[0].runtime, plural(len(s.cases), "case"), min(short, perNode*len(nodes)), long)
 	s.record = func(ctx context.Context, c fixtures.Case, node, dir string) (recorded, error) {
 		o := harness.Options{
-			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.options.RecorderImage,
+			Dir: dir, Node: node, Keep: s.options.Keep, Disposable: !s.target.exists() && !s.options.Keep, HelperImage: s.recorderImage(),
 			Progress: func(format string, args ...any) {
 				name := c.ID
 				if i := slices.IndexFunc(nodes, func(n nodeInfo) bool { return n.name == node }); s.several && i >= 0 {

@@ -144,6 +144,13 @@ func (s *Suite) wholly(jobs []*job) (runs []report.Run, ok bool) {
 			runs = append(runs, run)
 		}
 	}
+	for _, run := range runs {
+		if rec, err := run.Load(s.artifacts); err == nil {
+			h := rec.Trace.Header
+			s.clusters = append(s.clusters, report.Cluster{Kubernetes: h.Kubernetes, Runtime: h.Runtime, Made: !s.target.exists()})
+			break
+		}
+	}
 	return runs, true
 }
 

@@ -66,6 +66,7 @@ func TestResume(t *testing.T) {
 	// Nothing is left, so that no cluster is needed; with another kubelet it is.
 	runs, ok := s.wholly([]*job{j})
 	assert.Assert(t, ok && len(runs) == 1)
+	assert.Check(t, is.Len(s.report().Clusters, 1))
 	assert.Check(t, is.Len(ran, 0))
 	_, ok = s.wholly([]*job{j, {c: j.c, col: column{kubelet: "v1.36.3"}}})
 	assert.Assert(t, !ok)

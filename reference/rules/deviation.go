@@ -24,6 +24,7 @@ const (
 	DeadSidecarAwaited
 	InitSkipped
 	NeverPodStuck
+	StaticInitForgotten
 	deviations
 )
 

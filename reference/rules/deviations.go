@@ -74,5 +74,14 @@ var deviationTable = [deviations]deviation{
 		when:   "A Pod with restartPolicy Never has lost its sandbox, and a container of it has not come to its end: it was never created, or was to be started again.",
 		says:   "Nothing runs any more and nothing is started, yet the phase stays Running or Pending until the Pod is deleted.",
 		source: "pkg/kubelet/kuberuntime/kuberuntime_manager.go (computePodActions), pkg/kubelet/kubelet_pods.go (getPhase)",
+	}, // From 1.36 on an init container that the runtime does not know has succeeded where a regular
+	// one was created.
+	StaticInitForgotten: {
+		name: "static-init-forgotten", issues: []string{"kubernetes/kubernetes#108537"},
+		versions: "<1.36",
+		breaks:   []string{Forward, OneSnapshot},
+		when:     "The kubelet of a static Pod was restarted, and an init container that had succeeded is not in the container runtime any more.",
+		says:     "The init container is shown as waiting for good, and the Pod as Pending or Running, with its containers as they are.",
+		source:   "pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses)",
 	},
 }

@@ -43,7 +43,7 @@ func (r *Reading) othersAreThere(i int, shown *corev1.ContainerStatus, lists [][
 				continue
 			}
 			since := r.shownBefore(j, cs, at, line, n)
-			if !since.Known() {
+			if !since.Known() || r.staticInitForgotten(j, cs, n) {
 				continue
 			}
 			d := deny(rules.OneSnapshot, Cause{since, rules.OneSnapshot}, Cause{line, rules.OneSnapshot})

@@ -105,7 +105,7 @@ func (r *Reading) onContainers(s State, st *corev1.PodStatus, n int) ([]State, *
 // onContainer takes the shown state of container i.
 func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int) ([]State, *Denial) {
 	shown, run, c := record.ShownOf(cs), cs.RestartCount, &s.c[i]
-	if shown.Before(r.h[i].shown) && !r.excused(rules.StateForward, i, n, 0) {
+	if shown.Before(r.h[i].shown) && !r.excused(rules.StateForward, i, n, 0) && !r.staticInitForgotten(i, cs, n) {
 		return nil, because(deny(rules.Forward, Cause{r.shownAt, rules.Forward}), "the status of container %s went back to %s", cs.Name, record.StateWord(cs))
 	}
 	if d := r.wentBack(i, cs); d != nil {

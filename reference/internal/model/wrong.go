@@ -312,3 +312,22 @@ func (r *Reading) neverPodStuck(s *State) bool {
 		return r.sandboxLostForGoodBefore(r.shownAt) && !v.initFailedForGood && !r.endedForGood(&pod.Status)
 	})
 }
+
+// staticInitForgotten is [rules.StaticInitForgotten], of container i as a status shows it. Only an act
+// shows that a container was removed, and the kubelet also does it by itself.
+func (r *Reading) staticInitForgotten(i int, cs *corev1.ContainerStatus, n int) bool {
+	return r.deviates(rules.StaticInitForgotten, func() bool {
+		w := cs.State.Waiting
+		return r.p.Static && r.p.Containers[i].Role == podspec.InitContainer && r.kubeletRestarted(n) && w != nil && w.Reason == "PodInitializing" && r.hasSucceeded(i)
+	})
+}
+
+// hasSucceeded reports whether a line or an update shows that init container i has exited with 0.
+func (r *Reading) hasSucceeded(i int) bool {
+	for _, ends := range r.ev.Containers[i].Exits {
+		if slices.ContainsFunc(ends, func(end *corev1.ContainerStateTerminated) bool { return end.ExitCode == 0 }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.h[i].runs, func(x seen) bool { return x.mainEnd.Known() && x.mainCode == 0 })
+}

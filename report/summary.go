@@ -25,6 +25,13 @@ const (
 // differs, then every verdict that is not a pass, whole. It has at most limit bytes; what
 // there is no room for, it counts. at is the folder of the report as the reader writes it.
 func (r *Report) Markdown(at string, limit int) string {
+	if limit <= len(more) {
+		return ""
+	}
+	return cut(r.markdown(at, limit), limit)
+}
+
+func (r *Report) markdown(at string, limit int) string {
 	cells := r.Cells()
 	d := &document{limit: limit - closing}
 	title := "podorder"
@@ -182,11 +189,13 @@ func cell(s string) string { return cellEscapes.Replace(s) }
 
 var cellEscapes = strings.NewReplacer("|", "\\|", "\n", " ")
 
+// more stands at the end of a text that was cut.
+const more = "\n  …"
+
 // cut keeps a text from being longer than so many bytes.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	const more = "\n  …"
 	return strings.ToValidUTF8(s[:most-len(more)], "") + more
 }

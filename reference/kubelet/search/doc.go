@@ -13,6 +13,14 @@
 // (accepted_test.go), and varied_test.go sees that the runs show all that they
 // should.
 //
+// What is no violation is none either where it was seen otherwise: later, in another
+// order, or not to its end (legal_test.go). So it is with runs, and with recordings of real
+// kubelets, of which
+//
+//	go test ./reference/kubelet/search -run 'SeenOtherwise|Beginnings' -args -recordings=FOLDER -changes=100
+//
+// takes all that are stored below a folder.
+//
 // Left out on purpose: anything that chooses by itself. Chance is in the tests,
 // which say where it begins.
 package search

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -171,6 +172,11 @@ func (j judged) cut() (judged, error) {
 func (j judged) save(dir string) error {
 	manifest := j.pod.Manifest()
 	manifest.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	return writeRun(dir, manifest, j.trace)
+}
+
+// writeRun writes a Pod and a trace of it into a folder, as pod.yaml and trace.jsonl.
+func writeRun(dir string, manifest *corev1.Pod, tr *trace.Trace) error {
 	pod, err := yaml.Marshal(manifest)
 	if err != nil {
 		return fmt.Errorf("write the Pod of a run: %w", err)
@@ -186,11 +192,11 @@ func (j judged) save(dir string) error {
 		return fmt.Errorf("save a run: %w", err)
 	}
 	defer f.Close()
-	w, err := trace.NewWriter(f, j.trace.Header)
+	w, err := trace.NewWriter(f, tr.Header)
 	if err != nil {
 		return fmt.Errorf("save a run: %w", err)
 	}
-	for _, e := range j.trace.Entries {
+	for _, e := range tr.Entries {
 		if err := w.Write(e); err != nil {
 			return fmt.Errorf("save a run: %w", err)
 		}

@@ -63,9 +63,9 @@ var deviationTable = [deviations]deviation{
 	InitSkipped: {
 		name: "init-skipped", issues: []string{"kubernetes/kubernetes#137710", "kubernetes/kubernetes#140309", "kubernetes/kubernetes#124002"},
 		versions: "<1.37",
-		breaks:   []string{InitSerial, InitFirst, InitFailure, SidecarStarted},
+		breaks:   []string{InitSerial, InitFirst, InitFailure, SidecarStarted, SidecarHook},
 		when:     "The Pod has a new sandbox, in which its first init container or sidecar has been started again, and a container of the old one is left: a regular one that never ran, or an init container that was not removed.",
-		says:     "The Pod is taken for initialised, so init containers that had exited with 0 in the old sandbox are skipped or not waited for.",
+		says:     "The Pod is taken for initialised, so init containers that had exited with 0 in the old sandbox are skipped or not waited for, and sidecars that had started there are started again, with their hooks, and not waited for.",
 		source:   "pkg/kubelet/kuberuntime/kuberuntime_container.go (computeInitContainerActions)",
 	},
 	NeverPodStuck: {

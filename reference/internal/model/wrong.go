@@ -288,7 +288,10 @@ func (r *Reading) initSkipped(s *State, j, n int) bool {
 		if j == 0 && run < 0 && r.ev.Writes(j, trace.Main) {
 			return false
 		}
-		if r.p.Containers[j].Role == podspec.Sidecar || !r.ev.Marks(j, trace.Main) {
+		if r.p.Containers[j].Role == podspec.Sidecar {
+			return r.startedInOldSandbox(j, run) && !r.hookRuns(s, j)
+		}
+		if !r.ev.Marks(j, trace.Main) {
 			return true
 		}
 		for k := range r.h[j].runs {
@@ -298,6 +301,23 @@ func (r *Reading) initSkipped(s *State, j, n int) bool {
 		}
 		return false
 	})
+}
+
+// startedInOldSandbox reports whether sidecar j may have come to its start in an instance before
+// the given run. What was left of the old sandbox was created after that.
+func (r *Reading) startedInOldSandbox(j int, run int32) bool {
+	if !r.ev.Marks(j, trace.Main) {
+		return true // it may have left no line
+	}
+	probed := r.p.Containers[j].Startup.Declared && r.ev.Writes(j, trace.StartupProbe)
+	return slices.ContainsFunc(r.h[j].runs, func(x seen) bool { return x.run != run && (x.started.Known() || !probed) })
+}
+
+// hookRuns reports whether the postStart hook of the newest instance of sidecar j has begun and not
+// ended: the sync that starts it waits for that, and starts the others then.
+func (r *Reading) hookRuns(s *State, j int) bool {
+	x := r.seenOf(s, j)
+	return !s.c[j].progress.isUnstarted() && x.hookBegin.Known() && !x.hookEnd.Known()
 }
 
 // neverPodStuck is [rules.NeverPodStuck], of the latest update. A Pod whose containers have all

@@ -60,6 +60,7 @@ const (
 	EndShown
 	DeletionStops
 	KillComes
+	StopShown
 	StartedShown
 	ReadyShown
 	UnreadyShown
@@ -132,6 +133,7 @@ var clauseTable = [clauses]struct {
 	StartedNeedsSuccess:     {"started-needs-success", StartedAfterProbe, "a container is shown as started after its startup probe has logged a success", ever(LogGap)},
 	DeletionStops:           {"deletion-stops", Grace, "a deletion stops every container within the grace period", slices.Concat(ever(LogGap, ForcedDeletion, StoodStill), since(KubeletRestart))},
 	KillComes:               {"kill-comes", Grace, "a container that a deletion stops is shown as ended after the grace period", slices.Concat(ever(UpdateGap, FailedStart, EndedByOthers, ForcedDeletion, StoodStill), since(KubeletRestart))},
+	StopShown:               {"stop-shown", Grace, "a container that is stopped while the Pod goes on is shown as ended, or its next instance is, after the grace period", slices.Concat(ever(LogGap, UpdateGap, NewSandbox, FailedStart, EndedByOthers, StoodStill), since(KubeletRestart))},
 	EndShown:                {"end-shown", ShowsEnd, "a container that has ended is shown so", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart))},
 	FinalPhase:              {"final-phase", PhaseFinal, "a Pod in which nothing runs, and nothing will, gets its final phase", slices.Concat(ever(UpdateGap, StoodStill), since(KubeletRestart))},
 	StartedShown:            {"started-shown", FollowsProbes, "a container is shown as started once its startup probe has succeeded", slices.Concat(ever(LogGap, UpdateGap, FailedStart, BegunAnew, EndedByOthers, StoodStill), since(KubeletRestart), before(SilentFailure))},

@@ -29,6 +29,7 @@ var obligations = map[Clause]Obligation{
 	EndShown:            {"a container has ended by itself", "a status shows it as ended, or its next instance", "30 s", true},
 	DeletionStops:       {"the Pod was deleted, and the sync of that time has ended", "each of its containers has stopped", "the grace period and 34 s", true},
 	KillComes:           {"a deletion stops a container", "a status shows it as ended, or the Pod is gone", "the longest grace period, 4 s for each container, and 30 s", true},
+	StopShown:           {"a container is stopped for a probe, its postStart hook, another definition, or a restart of all", "a status shows it as ended, or its next instance", "the grace period, 4 s for each container, and 30 s", true},
 	GraceEnds:           {"the stop of a container began", "the container has stopped", "the grace period and two seconds", true},
 	NextStarts:          {"everything before a container is done", "it is started", "15 s", true},
 	RestartComes:        {"a container has ended that is to be started again", "it is started again", "its back-off and 15 s", true},

@@ -10,18 +10,19 @@ import (
 	"github.com/podorder/podorder/reference/rules"
 )
 
-// deletionIgnored says why container i, of which line n shows that it is alive, should have
-// been stopped: its Pod was deleted long before. Nothing has to show the stop but the end.
+// deletionIgnored says why container i, which writes at observation n or later, should have been
+// stopped by then: its Pod was deleted long before. Nothing has to show the stop but the end. Of one
+// that writes no more, the status has to show the end; see killOverdue.
 func (r *Reading) deletionIgnored(s *State, i, n int) *Denial {
 	if len(r.ev.Ends) == 0 || r.stopBegun(r.seenOf(s, i)).Known() {
 		return nil // or grace.go asks for its end
 	}
 	first := r.ev.Ends[0]
-	if first.After(n) || !r.ob(n).IsLog || r.passed(first, n) <= r.podGrace() {
+	if first.After(n) || r.passed(first, n) <= r.podGrace() {
 		return nil
 	}
 	since, busy, known := r.syncOverSince(s, i, first)
-	if !known || !r.lives(s, i, n) {
+	if !known || !r.writesYet(s, i, n) {
 		return nil
 	}
 	grace := r.podGrace()

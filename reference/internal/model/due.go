@@ -56,6 +56,10 @@ var duties = [...]duty{
 	}},
 	{rules.ObjectGone, (*Reading).objectOverdue, func(m *model, i int) bool { return i == 0 && !m.logOnly && len(m.ev.Ends) > 0 }},
 	{rules.KillComes, (*Reading).killOverdue, func(m *model, _ int) bool { return !m.logOnly && len(m.ev.Ends) > 0 }},
+	{rules.StopShown, (*Reading).stopOverdue, func(m *model, i int) bool {
+		spec := &m.p.Containers[i]
+		return !m.logOnly && (spec.Liveness.Declared || spec.Startup.Declared || spec.PostStart || len(m.ev.Containers[i].Images) > 0 || m.p.Gates[rules.GateRestartAll] != "")
+	}},
 }
 
 // duties are the duties that each container can have.

@@ -125,7 +125,7 @@ func (r *Reading) onContainer(s State, i int, cs *corev1.ContainerStatus, n int)
 	if d != nil {
 		return nil, d
 	}
-	for _, d := range []*Denial{r.readyFits(&s, i, cs, n), r.lostOverRestart(i, cs, n), r.killedTooSoon(&s, i, cs, n), r.killedEarly(&s, i, cs, n), r.outlivedGrace(&s, i, cs, n), r.outlivedBefore(i, cs, n)} {
+	for _, d := range []*Denial{r.readyFits(&s, i, cs, n), r.lostOverRestart(i, cs, n), r.killedTooSoon(&s, i, cs, n), r.killedEarly(&s, i, cs, n), r.endedWithoutPreStop(&s, i, cs, n), r.outlivedGrace(&s, i, cs, n), r.outlivedBefore(i, cs, n)} {
 		if d != nil {
 			return nil, d
 		}

@@ -66,7 +66,6 @@ var situations = map[kubelet.Duty][]situation{
 	kubelet.FirstStarts: {
 		{"after an init container", kubelet.Pod{Init: []kubelet.Container{{Name: "s", Sidecar: true, Readiness: beside.Readiness}, {Name: "setup"}}, Containers: []kubelet.Container{{Name: "a"}}}, playing(nil), []string{"start/when-due"}},
 		{"after a sidecar", kubelet.Pod{Init: []kubelet.Container{{Name: "s", Sidecar: true, Readiness: beside.Readiness}}, Containers: []kubelet.Container{{Name: "a"}}}, playing(nil), []string{"start/when-due"}},
-		{"regular", kubelet.Pod{Containers: []kubelet.Container{beside, {Name: "a"}}}, playing(nil), []string{"start/when-due", "status/whole-sync-at-once"}},
 	},
 	kubelet.Restarts: {
 		{"regular", kubelet.Pod{Containers: []kubelet.Container{{Name: "a"}, beside}}, playing(map[string]kubelet.Program{"a": {Runs: 3 * time.Second, ExitCode: 1}}), []string{"restart/when-due"}},

@@ -50,6 +50,21 @@ func (o Order) Pairs() map[string]string {
 	return pairs
 }
 
+// Drawn are the edges that have an arrow in the picture, and what one process writes after another.
+func (o Order) Drawn() (edges, lives []Edge) {
+	for _, p := range o.drawn() {
+		edges = append(edges, Edge{o.nodes[p[0]].Name, o.nodes[p[1]].Name, o.ruleOf(p[0], p[1])})
+	}
+	for _, a := range o.nodes {
+		for _, b := range o.nodes {
+			if a.Then(b) {
+				lives = append(lives, Edge{Before: a.Name, After: b.Name})
+			}
+		}
+	}
+	return edges, lives
+}
+
 // Levels are the places of the observations in the picture, and where each phase begins.
 func (o Order) Levels() (map[string]int, []int) {
 	level, first := o.levels()

@@ -49,10 +49,13 @@ func startSteps(p *podspec.Pod) (steps []string) {
 
 // ifFails says what becomes of a Pod of which an init container fails.
 func ifFails(s podspec.Container) string {
-	if len(s.Rules) == 0 && s.Policy == corev1.RestartPolicyNever {
+	switch {
+	case len(s.Rules) > 0:
+		return "its restart rules say what comes of it"
+	case s.Policy == corev1.RestartPolicyNever:
 		return "the Pod fails"
 	}
-	return "it " + restarts(s)
+	return "it is started again"
 }
 
 // runSteps are what is shown and probed while the Pod runs, and what becomes of a container that ends.
@@ -162,7 +165,11 @@ func stopSteps(p *podspec.Pod) (steps []string) {
 	}
 	step := verb(all, "gets ", "get ") + signals[0]
 	if len(signals) > 1 {
-		step = verb(all, "gets", "get") + " its stop signal"
+		var each []string
+		for _, s := range p.Containers[p.Inits:] {
+			each = append(each, fmt.Sprintf("%s (%s)", s.Name, s.Stop))
+		}
+		step = join(each) + " get their stop signals"
 	}
 	switch {
 	case late && len(all) == 1:

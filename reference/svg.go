@@ -70,6 +70,7 @@ type drawing struct {
 	level []int // of each node
 	first [len(phaseNames) + 1]int
 	rows  map[svgRowOf]int // the middle of each row
+	pairs [][2]int         // the nodes of each arrow
 	rules []rules.Rule     // in the order of the key
 }
 
@@ -83,15 +84,16 @@ type svgRowOf struct {
 // What stands further right waits, directly or not, for what an arrow comes from. The colour of an arrow is
 // that of its rule in the key below. It shows on light and on dark pages.
 func (o Order) SVG() string {
-	d := &drawing{o: o, rows: map[svgRowOf]int{}, rules: slices.DeleteFunc(o.rules(), func(r rules.Rule) bool {
-		return !slices.ContainsFunc(o.Edges, func(e Edge) bool { return e.Rule == r.Slug })
-	})}
+	d := &drawing{o: o, rows: map[svgRowOf]int{}, pairs: o.drawn()}
+	d.rules = slices.DeleteFunc(o.rules(), func(r rules.Rule) bool {
+		return !slices.ContainsFunc(d.pairs, func(e [2]int) bool { return o.ruleOf(e[0], e[1]) == r.Slug })
+	})
 	d.level, d.first = o.levels()
 	d.width = max(svgLeast, d.x(d.first[len(phaseNames)])+svgMargin-svgStep/2)
 	d.y = svgMargin + svgLine
 	d.text(svgMargin, "title", "Pod "+o.name()+", kubelet "+o.Kubelet.String())
 	d.y += 4
-	says := "What an arrow points to comes after what it starts from, while no probe fails and the grace period lasts. What no arrows connect may come in either order."
+	says := "What an arrow points to comes after what it starts from, while no probe fails and the grace period lasts. What no arrows and bars connect, in their direction, may come in either order."
 	if note := o.Kubelet.Uncovered(); note != "" {
 		says += " Warning: " + note + "."
 	}
@@ -204,13 +206,11 @@ func (d *drawing) lives() {
 }
 
 func (d *drawing) arrows() {
-	for to, from := range d.o.pred {
-		for _, f := range from {
-			x1, y1 := d.at(f)
-			x2, y2 := d.at(to)
-			bend := min(56, (x2-x1)/2)
-			d.arrow(d.o.ruleOf(f, to), fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1+7, y1, x1+bend, y1, x2-bend, y2, x2-9, y2), x2-8, y2)
-		}
+	for _, of := range d.pairs {
+		x1, y1 := d.at(of[0])
+		x2, y2 := d.at(of[1])
+		bend := min(56, (x2-x1)/2)
+		d.arrow(d.o.ruleOf(of[0], of[1]), fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1+7, y1, x1+bend, y1, x2-bend, y2, x2-9, y2), x2-8, y2)
 	}
 }
 
@@ -284,6 +284,38 @@ func (d *drawing) key() {
 		d.headed(&d.b, svgMargin+46, r.Slug, r.Level.String())
 		d.paragraph(&d.b, svgMargin+46, "says", r.Says)
 	}
+}
+
+// drawn are the edges that have an arrow: those that other arrows and the lives of processes do not lead along as
+// well. The text has more of them, since what is on the way need not be seen: who dies of a signal writes no end.
+func (o Order) drawn() (pairs [][2]int) {
+	n := len(o.nodes)
+	leads := make([][]bool, n)
+	for a := range n {
+		leads[a] = make([]bool, n)
+		for b := range n {
+			leads[a][b] = o.nodes[a].Then(o.nodes[b]) || slices.Contains(o.pred[b], a)
+		}
+	}
+	for c := range n {
+		for a := range n {
+			for b := range n {
+				leads[a][b] = leads[a][b] || leads[a][c] && leads[c][b]
+			}
+		}
+	}
+	for to, from := range o.pred {
+		for _, f := range from {
+			around := false
+			for c := range n {
+				around = around || leads[f][c] && leads[c][to]
+			}
+			if !around {
+				pairs = append(pairs, [2]int{f, to})
+			}
+		}
+	}
+	return pairs
 }
 
 // levels gives each node the length of the longest chain that leads to it, where what belongs to a later phase

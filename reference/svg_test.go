@@ -3,12 +3,15 @@ package reference_test
 import (
 	"encoding/xml"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/rules"
 )
 
@@ -74,7 +77,8 @@ func TestSVG(t *testing.T) {
 			drawn += len(of)
 			key++
 		}
-		assert.Equal(t, drawn, len(o.Edges)+key, "an arrow for each edge, and one for each rule in the key")
+		edges, _ := o.Drawn()
+		assert.Equal(t, drawn, len(edges)+key, "an arrow for each, and one for each rule in the key")
 		for _, p := range []string{"START", "RUN", "STOP"} {
 			assert.Check(t, is.Contains(says, p))
 		}
@@ -93,4 +97,29 @@ func TestSVGReadsFromLeftToRight(t *testing.T) {
 			assert.Check(t, first[i] <= level[e.After] && level[e.After] < first[i+1], "%s: %s", p.Name, e.After)
 		}
 	}
+}
+
+// Whatever the order says is on the picture: as an arrow, or as a way along arrows and lives. No arrow can be spared.
+func TestSVGHasTheWholeOrder(t *testing.T) {
+	pods := tinyPods()
+	spared := 0
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		o := explainRun(t, pods[name])
+		edges, lives := o.Drawn()
+		for _, e := range o.Edges {
+			assert.Check(t, leads(slices.Concat(edges, lives), e.Before, e.After), "%s: %s < %s", name, e.Before, e.After)
+		}
+		for i, e := range edges {
+			assert.Check(t, !leads(slices.Concat(edges[:i], edges[i+1:], lives), e.Before, e.After), "%s: %s < %s", name, e.Before, e.After)
+		}
+		spared += len(o.Edges) - len(edges)
+	}
+	assert.Check(t, spared > 0)
+}
+
+// leads reports whether edges lead from a to b.
+func leads(edges []reference.Edge, a, b string) bool {
+	return slices.ContainsFunc(edges, func(e reference.Edge) bool {
+		return e.Before == a && (e.After == b || leads(edges, e.After, b))
+	})
 }

@@ -22,13 +22,15 @@ func (r *Report) Table() string {
 		for _, a := range admitted(cells) {
 			b.WriteString(a + "\n")
 		}
-		if d := r.differs(cells); len(d) > 0 {
+		d, c := r.differs(cells), r.changes()
+		if len(d) > 0 {
 			b.WriteString("\nwhat differs between the kubelets\n  " + strings.Join(d, "\n  ") + "\n")
-		} else {
-			b.WriteString("\nnothing differs between the kubelets\n")
 		}
-		if c := r.changes(); len(c) > 0 {
+		if len(c) > 0 {
 			b.WriteString("\nwhat they do differently\n  " + strings.Join(c, "\n  ") + "\n")
+		}
+		if len(d)+len(c) == 0 {
+			b.WriteString("\nnothing differs between the kubelets\n")
 		}
 		b.WriteString("\n")
 		for _, k := range kubelets {

@@ -22,6 +22,6 @@ var (
 	kubeletIsBack = Bound{Name: "kubeletIsBack", Is: "45s", Patience: true}
 	patience      = Bound{Name: "patience", Is: "15s", Patience: true}
 	prompt        = Bound{Name: "prompt", Is: "8s", Patience: true}
-	overtaken     = Bound{Name: "overtaken", Is: "10s", Patience: true}
+	overtaken     = Bound{Name: "overtaken", Is: "2s", Patience: true}
 	lastProbes    = Bound{Name: "lastProbes", Is: "8", Patience: true}
 )

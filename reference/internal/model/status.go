@@ -169,7 +169,7 @@ func (r *Reading) becameUnreadyTooSoon(s *State, i int, cs *corev1.ContainerStat
 	if spec.Readiness.Success > 1 {
 		became = x.readyLast
 	}
-	if became.Known() && r.ob(n).Entry.At.Sub(r.writtenAt(became)) < overtaken || r.readyTakenBack(s, i, cs.RestartCount, n) {
+	if became.Known() && r.ob(n).Entry.At.Sub(r.writtenAt(became)) < r.patient(overtaken) || r.readyTakenBack(s, i, cs.RestartCount, n) {
 		return nil
 	}
 	return because(deny(rules.SuccessThreshold, Cause{x.readinessLast, rules.SuccessThreshold}), "container %s is no longer shown as ready after %d failures of its readiness probe in a row, but failureThreshold is %d", cs.Name, failed, spec.Readiness.Failures)
@@ -177,9 +177,8 @@ func (r *Reading) becameUnreadyTooSoon(s *State, i int, cs *corev1.ContainerStat
 
 // overtaken is how long a status may be on its way that was computed before a readiness
 // probe succeeded. Until the next sync it takes back what the probe worker has published
-// meanwhile (pkg/kubelet/kubelet.go, SyncPod). This is patience: on a busy machine the API server
-// and the watch take their time as well.
-const overtaken = 10 * time.Second
+// meanwhile (pkg/kubelet/kubelet.go, SyncPod). This is patience, and more on a busy node.
+const overtaken = 2 * time.Second
 
 // outlives is how long a container must have run before its kubelet was started for the
 // new kubelet to take it over as it was shown

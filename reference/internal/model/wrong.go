@@ -82,11 +82,15 @@ func (r *Reading) startupNotDue(i int, first record.Place, n int) bool {
 	}
 	o := r.ob(n)
 	if !o.IsLog {
-		return r.ob(n).Entry.At.Sub(r.writtenAt(first)) < overtaken
+		return r.ob(n).Entry.At.Sub(r.writtenAt(first)) < takenBack
 	}
 	p := r.p.Containers[i].Probe(o.Log.Actor)
 	return r.between(first, n) <= time.Duration(p.Timeout)*time.Second+r.slack(n)
 }
+
+// takenBack is how long after a probe was run an update may be on its way that shows what it has taken
+// back. This is patience: on a busy machine the API server and the watch take their time as well.
+const takenBack = 10 * time.Second
 
 // shownBeforeWorkers is [rules.ShownBeforeWorkers]; started asks for the flag started, and for
 // ready otherwise.
@@ -111,7 +115,7 @@ func (r *Reading) shownBeforeWorkers(i int, run int32, n int, started bool) bool
 			}
 			return r.startupNotDue(i, first, n)
 		}
-		if r.byNewKubelet(x.readinessLast, restart) && r.ob(n).Entry.At.Sub(r.writtenAt(x.readinessLast)) >= overtaken {
+		if r.byNewKubelet(x.readinessLast, restart) && r.ob(n).Entry.At.Sub(r.writtenAt(x.readinessLast)) >= takenBack {
 			return false
 		}
 		return !r.k.Remembers() || r.youngAtRestart(x, n)

@@ -11,6 +11,7 @@ import (
 	"github.com/podorder/podorder/reference/internal/podspec"
 	"github.com/podorder/podorder/reference/internal/record"
 	"github.com/podorder/podorder/reference/rules"
+	"github.com/podorder/podorder/reference/trace"
 )
 
 // excused reports whether a clause does not hold for container c at observation n: the kubelet
@@ -22,10 +23,19 @@ import (
 // from concluding by it. What a fault explains instead (a start, a stop, a new round) is in
 // the chapter of that.
 func (r *Reading) excused(clause rules.Clause, c, n int, from record.Place) bool {
+	return r.excusedOf(clause, c, trace.Main, n, from)
+}
+
+// excusedOf is excused where the clause is about one probe of the container: that another one has failed
+// without a line explains nothing of this one.
+func (r *Reading) excusedOf(clause rules.Clause, c int, a trace.Actor, n int, from record.Place) bool {
 	if !r.k.Holds(clause.Rule()) {
 		return true
 	}
 	for _, s := range clause.Unless() {
+		if s.Fault == rules.SilentFailure && a.IsProbe() && !r.ev.FailedSilently(c, a) && !r.ev.MayDropEvents {
+			continue
+		}
 		if r.befell(s, c, n, from) && (r.ignores == nil || !r.ignores(clause, s)) {
 			return true
 		}

@@ -53,7 +53,7 @@ func (r *Reading) probeNotRun(s *State, i, n int) *Denial {
 		} else if gate > since {
 			since = gate
 		}
-		if wait := r.passed(since, r.untilEnd(n)); wait > within && r.probeIsDue(s, i, a, n) && !r.excused(clause, i, n, since) && !r.probesMissing(s, i, since, n) {
+		if wait := r.passed(since, r.untilEnd(n)); wait > within && r.probeIsDue(s, i, a, n) && !r.excusedOf(clause, i, a, n, since) && !r.probesMissing(s, i, since, n) {
 			return late(clause, Cause{since, rules.ProbesRun}, "the %s of container %s has not been run for %s; its period is %d s", a, spec.Name, wait, p.Period)
 		}
 	}

@@ -146,6 +146,8 @@ type ContainerEvidence struct {
 	// SilentFrom at the earliest; zero where nothing tells.
 	SilentFailure bool
 	SilentFrom    time.Time
+	// silent are the probes that did, in the order of the rows.
+	silent [3]bool
 }
 
 // DuePair is two containers that one update shows as ended, the first one for the
@@ -192,6 +194,13 @@ func (ev *Evidence) ForgetTold() {
 	for c := range ev.Containers {
 		ev.Containers[c].told, ev.Containers[c].toldEach = [6]bool{}, [6]bool{}
 	}
+}
+
+// FailedSilently reports whether Events tell of more failures of a probe of a container than lines
+// do, or it was assumed that some probe of it has failed so.
+func (ev *Evidence) FailedSilently(c int, a trace.Actor) bool {
+	of := &ev.Containers[c]
+	return of.silent[RowOf(a)] || of.SilentFailure && of.silent == [3]bool{}
 }
 
 // HookLogged reports whether a hook of an instance has left a line anywhere.

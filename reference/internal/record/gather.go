@@ -166,7 +166,8 @@ func (g *gatherer) failedSilently(c int) (from time.Time, ok bool) {
 	for _, a := range []trace.Actor{trace.StartupProbe, trace.ReadinessProbe, trace.LivenessProbe} {
 		timeout := time.Duration(g.p.Containers[c].Probe(a).Timeout) * time.Second
 		row := RowOf(a)
-		if t, silent := g.c[c].failedEvents[row].without(g.c[c].failedAt[row], timeout); silent && (!ok || t.Before(from)) {
+		t, silent := g.c[c].failedEvents[row].without(g.c[c].failedAt[row], timeout)
+		if g.ev.Containers[c].silent[row] = silent; silent && (!ok || t.Before(from)) {
 			from, ok = t, true
 		}
 	}

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,8 @@ const (
 	// lookEvery is how often a case that waits is asked whether it is decided. It is decided once so many looks in a row say the same: a line or
 	// an Event that explains what is shown of the Pod may be on its way.
 	lookEvery, looks = 2 * time.Second, 5
+	// behind is how long what was seen is left before it is judged, so that the lines which explain it have been read. Patience, not a rule.
+	behind = 5 * time.Second
 	// leavePatience is how long the Pod of a case that is decided may take to go beyond its grace period. Patience, not a rule.
 	leavePatience = 5 * time.Second
 )
@@ -66,18 +69,37 @@ func (r *runner) await(ctx context.Context, wait func(context.Context) error) er
 	return err
 }
 
-// look says why the recording would decide the case, ended it now.
+// look says why the recording would decide the case, had it ended a short time ago.
 func (r *runner) look() string {
 	t := r.rec.SoFar()
-	if t == nil {
+	if t == nil || len(t.Entries) == 0 {
 		return ""
 	}
-	now, err := trace.NewAct(trace.ActLook, nil)
+	at, line := time.Now().UTC().Add(-behind), len(t.Entries)+2
+	if at.Before(t.Entries[0].At) {
+		return ""
+	}
+	act, err := trace.NewAct(trace.ActLook, nil)
 	if err != nil {
 		return ""
 	}
-	t.Entries = append(t.Entries, trace.Entry{At: time.Now().UTC(), Did: &now, Line: len(t.Entries) + 2})
+	t.Entries = append(asOf(t.Entries, at), trace.Entry{At: at, Did: &act, Line: line})
 	return r.o.Decides(t)
+}
+
+// asOf leaves of the entries what a recording would have that had ended at some time: what had come by then, and the lines that were
+// written by then.
+func asOf(entries []trace.Entry, at time.Time) []trace.Entry {
+	return slices.DeleteFunc(entries, func(e trace.Entry) bool {
+		if !e.At.After(at) {
+			return false
+		}
+		if e.Log == nil {
+			return true
+		}
+		l, err := trace.ParseLine(*e.Log)
+		return err == nil && l.Time.After(at)
+	})
 }
 
 // leave waits for the Pod of a case that is decided, but not for long: a kubelet that stops nothing would hold it up for ever.

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,7 @@ func TestADecidedCaseWaitsNoLonger(t *testing.T) {
 			last := soFar.Entries[len(soFar.Entries)-1]
 			seen = append(seen, last.Did.Name)
 			assert.Equal(t, last.Line, len(soFar.Entries)+1)
+			assert.Equal(t, time.Since(last.At), behind)
 			if last.At.Sub(soFar.Entries[0].At) < 9*time.Second {
 				return ""
 			}
@@ -60,7 +62,7 @@ func TestADecidedCaseWaitsNoLonger(t *testing.T) {
 		assert.Assert(t, errors.As(err, &decided), err)
 		assert.Check(t, is.Contains(err.Error(), "hooks/poststart-once, line 7"))
 		assert.Check(t, !errors.Is(err, errPatience))
-		assert.Equal(t, time.Since(start), 18*time.Second, "10 s, and four more looks")
+		assert.Equal(t, time.Since(start), 22*time.Second, "9 s, which a look sees 5 s later, and four more looks")
 		assert.Equal(t, len(seen), 9)
 		assert.Equal(t, r.decided, decided)
 		assert.NilError(t, r.rec.Close())
@@ -70,6 +72,20 @@ func TestADecidedCaseWaitsNoLonger(t *testing.T) {
 		assert.Equal(t, last.Did.Name, trace.ActLook)
 		assert.Check(t, last.At.Sub(start) >= 9*time.Second)
 	})
+}
+
+// TestWhatIsLookedAtIsAsOfATime: lines are read late, and updates come sooner than the lines of what they show.
+func TestWhatIsLookedAtIsAsOfATime(t *testing.T) {
+	at := time.Date(2026, 12, 1, 3, 4, 5, 0, time.UTC)
+	line := func(written, read time.Duration) trace.Entry {
+		text := at.Add(written).Format(time.RFC3339Nano) + ": a / main"
+		return trace.Entry{At: at.Add(read), Log: &text}
+	}
+	kept := []trace.Entry{
+		{At: at.Add(-time.Second), Event: &trace.Event{Reason: "Started"}}, line(-time.Second, -time.Second), line(time.Second, 0), line(-time.Second, time.Second),
+	}
+	dropped := []trace.Entry{{At: at.Add(time.Second), Event: &trace.Event{Reason: "Killing"}}, line(time.Second, 2*time.Second)}
+	assert.DeepEqual(t, asOf(slices.Concat(kept, dropped), at), kept)
 }
 
 // TestWhatIsNotDecidedIsWaitedFor: for as long as its patience says, and looks leave nothing in the recording.

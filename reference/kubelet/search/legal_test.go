@@ -129,17 +129,29 @@ func (r recording) until(at time.Time, act *trace.Act) recording {
 	return r
 }
 
-// soFar is what a case has of the recording when it looks at it at some time.
-func (r recording) soFar(at time.Time) recording {
-	r.tr = &trace.Trace{Header: r.tr.Header, Entries: slices.DeleteFunc(slices.Clone(r.tr.Entries), func(e trace.Entry) bool { return e.At.After(at) })}
+// soFar is what a case sees of the recording when it looks at it at some time: what had come a little before, and the lines that were
+// written by then.
+func (r recording) soFar(now time.Time) recording {
+	at := now.Add(-behind)
+	r.tr = &trace.Trace{Header: r.tr.Header, Entries: slices.DeleteFunc(slices.Clone(r.tr.Entries), func(e trace.Entry) bool {
+		if !e.At.After(at) {
+			return false
+		}
+		if e.Log == nil || e.At.After(now) {
+			return true
+		}
+		l, err := trace.ParseLine(*e.Log)
+		return err != nil || l.Time.After(at)
+	})}
 	r.tr.Entries = append(r.tr.Entries, trace.Entry{At: at, Did: &trace.Act{Name: trace.ActLook, Param: []byte("{}")}})
 	r.number()
 	return r
 }
 
-// looks are how often a case has to see the same, and lookEvery how often it looks (harness/decide.go).
+// lookEvery is how often a case looks, behind how far back, and looks how often it has to see the same (harness/decide.go).
 const (
 	lookEvery = 2 * time.Second
+	behind    = 5 * time.Second
 	looks     = 5
 )
 
@@ -150,7 +162,7 @@ func (r recording) decided(choose kubelet.Chooser) (short recording, v reference
 		return r, v, false
 	}
 	last := r.tr.Entries[len(r.tr.Entries)-1].At
-	at := r.tr.Entries[0].At.Add(time.Duration(choose(2000)) * time.Millisecond)
+	at := r.tr.Entries[0].At.Add(behind + time.Duration(choose(2000))*time.Millisecond)
 	for why, same := "", 0; at.Before(last); at = at.Add(lookEvery) {
 		short = r.soFar(at)
 		v = short.verdict()

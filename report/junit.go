@@ -101,11 +101,10 @@ func (r *Run) testcase(strict bool, at, gates string) junit.Testcase {
 
 // clusterCase is the making of a cluster, or the opening of one that there was.
 func clusterCase(i int, c Cluster) junit.Testcase {
-	name := "open"
+	name := fmt.Sprintf("cluster %d", i+1)
 	if c.Made {
-		name = "make"
+		name = "make " + name
 	}
-	name += fmt.Sprintf(" cluster %d", i+1)
 	if c.Kubernetes != "" {
 		name += ", Kubernetes " + c.Kubernetes
 	}

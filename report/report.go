@@ -26,8 +26,8 @@ type Report struct {
 	Failed string `json:"failed,omitempty"`
 	// Interrupted says what ended the run before all cases had run; empty where nothing did.
 	Interrupted string `json:"interrupted,omitempty"`
-	// Judged says where the verdicts come from, where they were made after the run: by
-	// the model of which version of podorder. It is empty for those of the run itself.
+	// Judged says when the runs were judged again, and by which podorder, if that is known:
+	// "on 2026-12-01 15:10 UTC". It is empty where the verdicts are those of the run itself.
 	Judged string `json:"judged,omitempty"`
 	// Clusters are those that the cases ran in, in the order in which they were made.
 	Clusters []Cluster `json:"clusters,omitempty"`

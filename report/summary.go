@@ -51,7 +51,7 @@ func (r *Report) markdown(at string, limit int) string {
 		d.addf("**interrupted: %s**\n\n", cut(r.Interrupted, explanationMost))
 	}
 	if r.Judged != "" {
-		d.addf("Judged again by podorder %s.\n\n", r.Judged)
+		d.addf("Judged again %s.\n\n", r.Judged)
 	}
 	if len(cells) == 0 {
 		return d.String()

@@ -85,7 +85,7 @@ func Judge(r *report.Report, dir string, cases []fixtures.Case) ([]Change, error
 		}
 	}
 	r.Made = time.Now().UTC().Truncate(time.Second)
-	r.Judged = build()
+	r.Judged = byWhom(r.Made)
 	r.Finish()
 	return changes, nil
 }
@@ -206,20 +206,12 @@ func complete(e *report.Ended, c fixtures.Case, tr *trace.Trace, v *reference.Ve
 	return &report.Ended{Why: "the case was ended, because it is decided: " + why, Decided: why}
 }
 
-// build says which podorder this is.
-func build() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "of an unknown build"
+// byWhom says when a report was judged again, and by which podorder if that is known: go run
+// leaves out the version.
+func byWhom(at time.Time) string {
+	s := "on " + at.Format("2006-01-02 15:04 MST")
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		s += " by podorder " + info.Main.Version
 	}
-	version := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (version == "" || version == "(devel)") {
-			version = s.Value
-		}
-	}
-	if version == "" || version == "(devel)" {
-		return "of an unknown build"
-	}
-	return version
+	return s
 }

@@ -66,6 +66,20 @@ func TestEnsurePullsByDigest(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(said[0], "pulling "+published+" (giving up if no registry answers within"), "%q", said)
 }
 
+// A mirror has the published image under another name, with the same digest.
+func TestEnsurePullsFromTheMirror(t *testing.T) {
+	published, _ := Published("v1.36.4")
+	mirrored := "registry.example/" + strings.TrimPrefix(published, "docker.io/")
+	h := fakeDocker(t, nil, `[ "$*" = "pull `+mirrored+`" ] || exit 1; echo pulled`)
+	o := Options{CacheDir: t.TempDir(), Mirror: func(ref string) (string, error) {
+		assert.Equal(t, ref, published)
+		return mirrored, nil
+	}}
+	img, err := Ensure(context.Background(), h, "v1.36.4", o)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, img, Image{Ref: mirrored, Version: "v1.36.4", Source: "pulled"})
+}
+
 func TestEnsureRefusesVersions(t *testing.T) {
 	_, err := Ensure(context.Background(), nil, "1.37", Options{})
 	assert.ErrorContains(t, err, "write an exact release such as "+Default)

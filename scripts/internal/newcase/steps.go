@@ -15,6 +15,9 @@ type story struct {
 	steps   []any
 	witness []string
 	notes   []string
+	// fails are the lines of what was told to fail, in a Pod that therefore does not become what it
+	// would be otherwise.
+	fails []string
 }
 
 // Patience, and how long a case waits for a liveness probe at most.
@@ -46,6 +49,8 @@ func tell(m *maker) story {
 	takes, through := s.inits(m)
 	if through {
 		s.regulars(m, takes)
+	} else {
+		s.failed(takes)
 	}
 	s.steps = append(s.steps, map[string]any{"delete": map[string]any{}})
 	return s
@@ -89,6 +94,13 @@ func (s *story) inits(m *maker) (takes time.Duration, through bool) {
 	return takes, true
 }
 
+// failed waits for what fails.
+func (s *story) failed(takes time.Duration) {
+	for _, line := range s.fails {
+		s.awaitWithin("log", line, takes)
+	}
+}
+
 // started tells of the hook and the startup probe of a container, which hold up others. It returns
 // how long they take, and whether they succeed.
 func (s *story) started(m *maker, c *corev1.Container) (takes time.Duration, ok bool) {
@@ -117,11 +129,14 @@ func failing(all []setting) bool {
 	return number(all, "exit") != 0 || number(all, "fail-after") != 0 || value(all, "until") != "" || value(all, "require") != "" || value(all, "after") != ""
 }
 
-// probed has a probe seen, and returns how long its first success takes.
+// probed has a probe seen, and returns how long its first success or failure takes.
 func (s *story) probed(m *maker, c *corev1.Container, a trace.Actor, p *corev1.Probe) time.Duration {
 	w := who{c.Name, a}
-	if !failing(m.acts[w]) {
+	switch {
+	case !failing(m.acts[w]):
 		s.saw(w, ": end 0")
+	case number(m.acts[w], "exit") != 0 && p.TCPSocket == nil: // a connection that is refused leaves no line
+		s.fails = append(s.fails, s.saw(w, ": end 1"))
 	}
 	return first(p, m.acts[w])
 }
@@ -150,8 +165,10 @@ func (s *story) regulars(m *maker, before time.Duration) {
 		last = s.saw(w, ": begin")
 		_, ends := length(main)
 		code := number(main, "exit")
+		// The first instances idle as the others do, unless that is told as well.
+		early := number(main, "fail-first") > 0 && (ends || value(main, "fail-idle") != "" && value(main, "fail-idle") != forever)
 		switch {
-		case !ends:
+		case !ends && !early:
 			done = false
 			up, ok := s.started(m, c)
 			takes, ready = takes+up, ready && ok
@@ -160,11 +177,22 @@ func (s *story) regulars(m *maker, before time.Duration) {
 				ready = ready && !failing(m.acts[who{c.Name, trace.ReadinessProbe}])
 			}
 			if c.LivenessProbe != nil {
-				livenesses = append(livenesses, c)
-				ready = ready && !failing(m.acts[who{c.Name, trace.LivenessProbe}])
+				if failing(m.acts[who{c.Name, trace.LivenessProbe}]) {
+					ready, takes = false, takes+s.probed(m, c, trace.LivenessProbe, c.LivenessProbe)
+				} else {
+					livenesses = append(livenesses, c)
+				}
 			}
-		case again(m.pod, c) || code != 0 && m.pod.Spec.RestartPolicy != corev1.RestartPolicyNever || number(main, "fail-first") != 0:
+		case early || again(m.pod, c) || code != 0 && m.pod.Spec.RestartPolicy != corev1.RestartPolicyNever:
 			ready, done = false, false
+			if early {
+				if code = 1; value(main, "fail-exit") != "" {
+					code = number(main, "fail-exit")
+				}
+			}
+			s.fails = append(s.fails, s.saw(w, fmt.Sprintf(": end %d", code)))
+			lasts, _ := length(main)
+			takes += lasts
 		default:
 			ready = false
 			if s.saw(w, fmt.Sprintf(": end %d", code)); code != 0 {
@@ -178,11 +206,14 @@ func (s *story) regulars(m *maker, before time.Duration) {
 		c := &m.pod.Spec.InitContainers[i]
 		if isSidecar(c) && c.ReadinessProbe != nil && ready {
 			takes += s.probed(m, c, trace.ReadinessProbe, c.ReadinessProbe)
-			ready = !failing(m.acts[who{c.Name, trace.ReadinessProbe}])
+			ready = ready && !failing(m.acts[who{c.Name, trace.ReadinessProbe}])
 		}
 		if isSidecar(c) && c.LivenessProbe != nil {
-			livenesses = append(livenesses, c)
-			ready = ready && !failing(m.acts[who{c.Name, trace.LivenessProbe}])
+			if failing(m.acts[who{c.Name, trace.LivenessProbe}]) {
+				ready, takes = false, takes+s.probed(m, c, trace.LivenessProbe, c.LivenessProbe)
+			} else {
+				livenesses = append(livenesses, c)
+			}
 		}
 	}
 	s.awaitWithin("log", last, before)
@@ -194,6 +225,7 @@ func (s *story) regulars(m *maker, before time.Duration) {
 	case done:
 		s.awaitWithin("phase", string(phase), takes)
 	default:
+		s.failed(takes)
 		return
 	}
 	var sidecars []corev1.Container

@@ -135,6 +135,13 @@ var expectations = []expectation{
 		},
 	},
 	{
+		// The others go another way for Pods without sidecars.
+		trait: faultIn(rules.InitSkipped, "1.29 or >=1.33"),
+		shows: map[string]string{
+			"node/created-before-new-sandbox": "main#1 / main: begin < two#1 / main: begin",
+		},
+	},
+	{
 		trait:     fault(rules.StartedInherited),
 		sometimes: true,
 		shows: map[string]string{

@@ -25,7 +25,7 @@ var unseen = map[kubelet.Change]string{
 	kubelet.RestartRules:          "the cases are meant for the releases that have them",
 	kubelet.EventsWithoutNames:    "Events are not part of a behaviour",
 	kubelet.RestartAllContainers:  "the cases are meant for the releases that have it",
-	kubelet.LostInitInferred:      "no case looks at what is shown of an init container that was removed",
+	kubelet.LostInitInferred:      "it is the end of a known fault, static-init-forgotten",
 	kubelet.InitPerSandbox:        "it is the end of a known fault, init-skipped",
 	kubelet.SandboxReason:         "reasons of conditions are not part of a behaviour",
 	kubelet.EvictedStaysFailed:    "no case has a kubelet evict a Pod for lack of resources",

@@ -17,7 +17,8 @@ type trait struct {
 	// rule is the rule behind the change, gate its feature gate; both may be empty. A gate that
 	// does not affect order is on wherever the release has the change.
 	rule, gate string
-	// versions are the releases that have what says tells; empty for a change and a fault.
+	// versions are the releases that have what says tells, or those of a fault in which a case shows it;
+	// empty otherwise.
 	versions, says, source string
 }
 
@@ -29,17 +30,19 @@ func other(versions, says, source string) trait {
 	return trait{versions: versions, says: says, source: source}
 }
 
+func faultIn(d rules.Deviation, versions string) trait {
+	return trait{fault: d, faulty: true, versions: versions}
+}
+
 func fault(d rules.Deviation) trait { return trait{fault: d, faulty: true} }
 
 // of reports whether a kubelet has the trait.
 func (t trait) of(k rules.Kubelet) bool {
 	if t.faulty {
-		return k.Deviations().Has(t.fault)
+		return k.Deviations().Has(t.fault) && (t.versions == "" || inRange(k, t.versions))
 	}
 	if t.versions != "" {
-		versions, err := trace.ParseRange(t.versions)
-		release, wrong := trace.ParseRelease(k.String())
-		return err == nil && wrong == nil && versions.Has(release)
+		return inRange(k, t.versions)
 	}
 	release, err := kubelet.ParseRelease(k.String())
 	if err != nil {
@@ -50,6 +53,13 @@ func (t trait) of(k rules.Kubelet) bool {
 		without = r.Without
 	}
 	return release.Has(t.change) && (!slices.Contains(rules.Gates(), t.gate) || k.Enabled(t.gate)) && (without == "" || !k.Enabled(without))
+}
+
+// inRange reports whether a kubelet is in a range of releases.
+func inRange(k rules.Kubelet, versions string) bool {
+	r, err := trace.ParseRange(versions)
+	release, wrong := trace.ParseRelease(k.String())
+	return err == nil && wrong == nil && r.Has(release)
 }
 
 // cause says what the trait is.

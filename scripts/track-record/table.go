@@ -49,6 +49,12 @@ var record = []entry{
 		shows: map[string]string{"sidecar/crash-before-started-never": "proxy#1 shown ready < proxy#1 / startup probe: end 0"},
 	},
 	{
+		issue: "kubernetes/kubernetes#108537", fault: rules.StaticInitForgotten.Name(), sometimes: true,
+		says:  "A kubelet that restarts shows an init container of a static Pod as waiting for good, where it had succeeded and was removed.",
+		cases: []string{"static/erased-init"},
+		wrong: []string{"v1.33.13", "v1.34.4"}, right: []string{"v1.36.3"},
+	},
+	{
 		issue: "kubernetes/kubernetes#126650",
 		says:  "While the init containers run again in a new sandbox, the phase stays Running.",
 		cases: []string{"node/sandbox-stopped"},
@@ -86,7 +92,7 @@ var record = []entry{
 		issue: "kubernetes/kubernetes#137710", fault: rules.InitSkipped.Name(),
 		says:  "In a new sandbox an init container is skipped, because a regular container was created in the old one.",
 		cases: []string{"node/created-before-new-sandbox"},
-		wrong: []string{"v1.34.4", "v1.35.4", "v1.36.3"}, right: []string{"v1.37.2"},
+		wrong: []string{"v1.29.6", "v1.33.13", "v1.34.4", "v1.35.4", "v1.36.3"}, right: []string{"v1.37.2"},
 		shows: map[string]string{"node/created-before-new-sandbox": "main#1 / main: begin < two#1 / main: begin"},
 	},
 	{

@@ -336,7 +336,9 @@ func (d *drawing) inside(st stage, from, to float64) {
 func (d *drawing) ring(line int, x, y float64) {
 	for _, f := range d.flagged() {
 		if f.line == line {
-			d.path("", "ring "+f.kind, fmt.Sprintf("M%s %sa9 9 0 1 0 18 0a9 9 0 1 0-18 0z", num(x-9), num(y)), "")
+			circle := fmt.Sprintf("M%s %sa9 9 0 1 0 18 0a9 9 0 1 0-18 0z", num(x-9), num(y))
+			d.path("", "edge", circle, "") // the ring stands out from any bar
+			d.path("", "ring "+f.kind, circle, "")
 		}
 	}
 }

@@ -51,7 +51,7 @@ type Line struct {
 	Channel string
 	// Text is what it says, without its stamp.
 	Text string
-	// Flag says what the verdict has to say of it: "not allowed here", "forbids it"; it is empty for most.
+	// Flag says what the verdict has to say of it: "not allowed here", "forbids the refused line"; it is empty for most.
 	Flag string
 }
 
@@ -188,7 +188,7 @@ func (f flag) says() string {
 	case strings.HasPrefix(f.text, "known: "):
 		return f.text
 	}
-	return "forbids what is not allowed"
+	return "forbids the refused line"
 }
 
 // end is the time of the last entry.

@@ -128,7 +128,7 @@ func (r *Reading) earliest(n int) time.Time {
 	o := r.ob(n)
 	switch {
 	case !o.IsLog:
-		return o.Entry.At
+		return o.ReadAt() // an act is read before the lines that came after it, whenever they were written
 	case r.logOnly || o.Log.Time.Before(o.Entry.At):
 		return o.Log.Time
 	}

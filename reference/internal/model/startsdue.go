@@ -146,7 +146,8 @@ func (r *Reading) restartOverdue(s *State, i, n int) *Denial {
 		if !known && !r.seenOf(s, j).mainEnd.Known() {
 			return nil // a hook may keep the worker
 		}
-		since, busy = max(since, over), busy+sleeps+r.p.Containers[j].SleepStop+r.stoppedBySync(s, j, n)
+		// The sync that found it running may have been starting another one.
+		since, busy = max(since, over, r.seenOf(s, j).first), busy+sleeps+r.p.Containers[j].SleepStop+r.stoppedBySync(s, j, n)
 	}
 	since, takes, up := r.kubeletBack(since, n)
 	if !up || r.kubeletRestarted(n) && !r.sidecarsStartedAgain(s, i) {

@@ -32,6 +32,14 @@ func (o *Observation) At() time.Time {
 	return o.Entry.At
 }
 
+// ReadAt is when the observation was made, or the time of what is read after it, if that is earlier.
+func (o *Observation) ReadAt() time.Time {
+	if !o.key.IsZero() && o.key.Before(o.Entry.At) {
+		return o.key
+	}
+	return o.Entry.At
+}
+
 // Text is how an explanation names the observation.
 func (o *Observation) Text() string {
 	switch e := o.Entry; {

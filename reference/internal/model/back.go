@@ -37,7 +37,7 @@ func (r *Reading) kubeletBack(since record.Place, n int) (from record.Place, tak
 // to restart all since it was started, and everything that is listed before it is done again.
 func (r *Reading) comesBackOverdue(s *State, i, n int) *Denial {
 	asked := r.askedToRestartAll(i)
-	if !asked.Known() || r.endRequested(n) || s.terminating.known() && s.terminating.Obs <= asked || !r.noSignOf(i, n) || r.passed(asked, n) <= 2*r.patient(patience) {
+	if !asked.Known() || r.endedUnasked(n) || s.terminating.known() && s.terminating.Obs <= asked || !r.noSignOf(i, n) || r.passed(asked, n) <= 2*r.patient(patience) {
 		return nil
 	}
 	since, allowed := asked, 2*r.patient(patience)+time.Duration(r.p.Grace)*time.Second
@@ -57,10 +57,16 @@ func (r *Reading) comesBackOverdue(s *State, i, n int) *Denial {
 		since = max(since, done)
 	}
 	since, takes, up := r.kubeletBack(since, n)
-	if wait := r.passed(since, n); up && wait > allowed+takes && !r.excused(rules.AllComeBack, -1, n, 0) {
+	if wait := r.passed(since, r.untilEnd(n)); up && wait > allowed+takes && !r.excused(rules.AllComeBack, -1, n, 0) {
 		return late(rules.AllComeBack, Cause{asked, rules.BackToLife}, "container %s is not started again, %s after its turn has come; another one has asked to restart all containers", r.p.Containers[i].Name, wait)
 	}
 	return nil
+}
+
+// endedUnasked reports whether something else than an act may have ended the Pod by observation n. What is due
+// of one that goes on has to come before the act that ends it; see [Reading.untilEnd].
+func (r *Reading) endedUnasked(n int) bool {
+	return r.deadlineIsOver(n) || r.ev.EndTimeUnknown || r.sandboxLostForGoodBefore(record.PlaceOf(n))
 }
 
 // askedToRestartAll is the last end of another container which asks to restart all, if nothing of

@@ -23,10 +23,12 @@ func (r *Reading) imageOverdue(s *State, i, n int) *Denial {
 	if since == 0 || x.first == 0 || x.first > since || !r.p.IsRegular(i) && (spec.Role != podspec.Sidecar || !r.k.ReplacesSidecars()) {
 		return nil
 	}
-	if r.stopBegun(x) != 0 || x.mainEnd != 0 || !r.ev.Marks(i, trace.Main) || !r.lives(s, i, n) {
+	// What writes nothing meanwhile is alive if it is still shown so: its stop would have left a line.
+	shown := r.h[i].shown == record.Shown{Run: s.c[i].run, State: record.Running}
+	if r.stopBegun(x) != 0 || x.mainEnd != 0 || !r.ev.Marks(i, trace.Main) || !r.lives(s, i, n) && !(shown && r.noSignOf(i, n)) {
 		return nil
 	}
-	if s.terminating.known() || r.endRequested(n) || r.excused(rules.ImageReplaced, i, n, since) {
+	if s.terminating.known() || r.endedUnasked(n) || r.excused(rules.ImageReplaced, i, n, since) {
 		return nil
 	}
 	if spec.Role == podspec.Sidecar && spec.Startup.Declared {
@@ -46,7 +48,7 @@ func (r *Reading) imageOverdue(s *State, i, n int) *Denial {
 		since = max(since, y.hookEnd)
 		allowed += other.SleepStart + time.Duration(max(r.p.Grace, other.Liveness.Grace, other.Startup.Grace))*time.Second + minimumGrace
 	}
-	if wait := r.passed(since, n); wait > allowed {
+	if wait := r.passed(since, r.untilEnd(n)); wait > allowed {
 		return late(rules.ImageReplaced, Cause{since, rules.ImageChanged}, "container %s runs on %s after its image was changed", spec.Name, wait)
 	}
 	return nil

@@ -36,5 +36,10 @@
 // Left out on purpose: parameters of table tests in subtrees, which no listed file has, and any
 // reading of what a test does. Whether a case covers a test is for a reviewer to say.
 //
-// Start at [Relations]; relations.txt says how it is written.
+// # What was tried
+//
+// A trace in refused.txt is written by hand. tried.txt has the cases that were run on real kubelets which were
+// broken on purpose, and refused there.
+//
+// Start at [Relations]; relations.txt says how it is written. [Tried] is the other table.
 package upstream

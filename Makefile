@@ -56,6 +56,15 @@ lint: ## check formatting, go vet, staticcheck and the workflows
 	$(GO) tool staticcheck ./...
 	$(GO) tool actionlint
 
+# What needs no cluster, and the suite on one that exists.
+PORTABLE = ./scripts/podorder ./scripts/internal/... ./suites/... ./report/...
+
+.PHONY: cross
+cross: ## check that judge, explain, report, new-case and the suite compile for Linux and macOS, on amd64 and arm64
+	@for platform in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
+		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; echo $$platform; \
+		$(GO) vet $(PORTABLE) && $(GO) build -o /dev/null ./scripts/podorder && $(GO) test -c -o /dev/null ./suites || exit 1; done
+
 .PHONY: search
 search: ## make runs of the executable kubelet, and find those that the model refuses (SEED=n, CHECKS=n, FAMILY=n, ODDITY=0 to 3, SAVE=folder)
 	$(GO) test ./reference/kubelet/search -run OddRuns -v -count=1 -timeout 0 -args -from=$(or $(SEED),$(shell date +%s)0000) -runs=$(or $(CHECKS),50000) -family=$(or $(FAMILY),0) -oddity=$(or $(ODDITY),1) -save=$(abspath $(SAVE))

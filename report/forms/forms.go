@@ -27,6 +27,10 @@ const (
 	ClaimsJSON = "claims.json"
 )
 
+// Again is the folder in that of a run which the report command writes to, where nothing else is
+// asked for.
+const Again = "report"
+
 // Files are the names of all files that Write may write.
 func Files() []string {
 	return []string{report.File, page.File, Summary, JUnit, Verdicts, ClaimsText, ClaimsJSON}

@@ -41,7 +41,11 @@ func (s *Suite) main(m *testing.M) (status int) {
 	}
 	// What an earlier run reported must not pass for the report of this one. Of
 	// its recordings, those of the cases that are run now are replaced.
-	for _, name := range append(forms.Files(), "cluster") {
+	stale := append(forms.Files(), "cluster")
+	for _, name := range forms.Files() {
+		stale = append(stale, filepath.Join(forms.Again, name))
+	}
+	for _, name := range stale {
 		if err := os.RemoveAll(filepath.Join(s.artifacts, name)); err != nil {
 			return complain(fmt.Errorf("removing what an earlier run left behind: %w", err))
 		}

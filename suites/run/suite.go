@@ -372,12 +372,22 @@ func (s *Suite) tell(t testing.TB, cell report.Cell) {
 	fails := cell.Worst.Fails(s.options.Strict)
 	switch {
 	case s.tells && fails:
-		t.Error(cell.Mark() + s.explained(cell.Worst))
+		t.Error(s.told(cell))
 	case s.tells && cell.Worst.Explanation != "":
-		t.Log(cell.Mark() + s.explained(cell.Worst))
+		t.Log(s.told(cell))
 	case fails:
 		t.Errorf("%s: %s", cell.Mark(), cell.Worst.Brief())
 	}
+}
+
+// told is what the test of a case says: the whole explanation, and of a repeated case first in
+// how many runs it was so.
+func (s *Suite) told(cell report.Cell) string {
+	text := strings.TrimSpace(s.explained(cell.Worst))
+	if len(cell.Runs) > 1 {
+		text = cell.Mark() + "\n" + text
+	}
+	return text
 }
 
 // kubeletLabels are the values that the label kubelet has for a kubelet: its name,

@@ -92,7 +92,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case o.out == "" && len(o.folders) > 1:
 		return o, errors.New("several folders become one report: say with -out which folder it goes into")
 	case o.out == "":
-		o.out = filepath.Join(o.folders[0], "report")
+		o.out = filepath.Join(o.folders[0], forms.Again)
 	}
 	return o, recordsNothing(o.out)
 }

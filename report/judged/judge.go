@@ -1,8 +1,3 @@
-// Package judged has what was recorded of a case judged: by the Pod that the API server
-// admitted, by the witnesses of the case, and by how its run ended.
-//
-// The suite judges by it when a case has run, and the report command when a saved run is
-// judged again.
 package judged
 
 import (

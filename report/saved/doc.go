@@ -7,4 +7,6 @@
 // jobs of one workflow, and [Pair] one of two runs that are to be compared.
 //
 // Left out on purpose: changing anything in the folders.
+//
+// Start at [Read].
 package saved

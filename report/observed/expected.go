@@ -84,8 +84,11 @@ var expectations = []expectation{
 	},
 	{
 		trait: change(kubelet.PendingAgain, rules.Phase, ""),
+		// Where a regular container was to be started once more in the sandbox that died, it waits, and the
+		// Pod is Pending for that.
 		shows: map[string]string{
-			"node/sandbox-stopped": "phase Pending >= 2 if one#1 shown running",
+			"node/sandbox-stopped":         "phase Pending >= 2 if one#1 shown running and not main#1 shown waiting and not other#1 shown waiting and not main#0 shown waiting >= 2 and not other#0 shown waiting >= 2",
+			"node/sandbox-stopped-sidecar": "phase Pending >= 2 if one#1 / main: end 0 and not main#1 shown waiting and not main#0 shown waiting >= 2",
 		},
 	},
 	{

@@ -15,6 +15,7 @@ import (
 //	a                a came
 //	a >= 2           a came twice or more often
 //	figure of x > 5  the figure of x is more than 5; "of x" is left out where it is of the Pod
+//	not …            the other way round; it goes with one question
 //	… and …          both
 //	… if …           no answer where the answer to what follows is not yes
 //
@@ -28,6 +29,7 @@ type question struct {
 	kind  Kind
 	a, b  string
 	least float64
+	not   bool
 }
 
 // ParseFeature reads a question.
@@ -40,7 +42,9 @@ func ParseFeature(text string) (Feature, error) {
 		all = append(all, strings.Split(given, " and ")...)
 	}
 	for i, q := range all {
+		q, not := strings.CutPrefix(q, "not ")
 		asked, err := parseQuestion(q)
+		asked.not = not
 		switch {
 		case err != nil:
 			return f, fmt.Errorf("feature %q: %w", text, err)
@@ -98,6 +102,11 @@ func every(list []question, b Behaviour) (yes, known bool) {
 }
 
 func (q question) of(b Behaviour) (yes, known bool) {
+	yes, known = q.asked(b)
+	return yes != q.not, known
+}
+
+func (q question) asked(b Behaviour) (yes, known bool) {
 	switch q.kind {
 	case Order:
 		rel := b.Order(q.a, q.b)

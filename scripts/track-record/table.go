@@ -57,9 +57,10 @@ var record = []entry{
 	{
 		issue: "kubernetes/kubernetes#126650",
 		says:  "While the init containers run again in a new sandbox, the phase stays Running.",
-		cases: []string{"node/sandbox-stopped"},
+		cases: []string{"node/sandbox-stopped-sidecar"},
 		wrong: []string{"v1.31.14"}, right: []string{"v1.32.13"},
-		shows:   map[string]string{"node/sandbox-stopped": "phase Pending >= 2 if one#1 shown running"},
+		// Where a regular container waits to be started again, the Pod is Pending for that.
+		shows:   map[string]string{"node/sandbox-stopped-sidecar": "phase Pending >= 2 if not main#1 shown waiting and not main#0 shown waiting >= 2"},
 		rightly: true,
 	},
 	{

@@ -74,8 +74,9 @@ fmt: ## format every Go file
 	gofmt -w .
 
 .PHONY: update
-update: ## write the allowed orders of the cases (fixtures/*/*/allowed.txt) anew
+update: ## write what is computed anew: the allowed orders of the cases (fixtures/*/*/allowed.txt), the picture of the README
 	$(GO) test ./scripts/explain -count=1 -update
+	$(GO) test ./scripts/internal/judge -count=1 -run FrontPage -update
 
 .PHONY: list
 list: ## list the cases that a run would run (KUBERNETES, CASES, FLAGS)

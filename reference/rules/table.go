@@ -235,7 +235,8 @@ var table = []Rule{
 		// pkg/kubelet/kuberuntime/kuberuntime_manager.go, GetPodStatus). Nothing is started meanwhile, so starts
 		// are of one time. A container may end between two inspections, so ends are not; nor are ready and
 		// started, which the probe workers amend later (pkg/kubelet/status/status_manager.go,
-		// SetContainerReadiness). The evented PLEG, which is off by default, gets all of them in one answer.
+		// SetContainerReadiness). What the runtime has no more is shown as it was before, with its restart
+		// count. The evented PLEG, which is off by default, gets all containers in one answer.
 		Slug: OneSnapshot, Level: Must, Basis: Implementation,
 		Says:   "An update shows all containers as they were at one time between two syncs: it may be old, but where it shows an instance, it shows what was started before that as well.",
 		Source: "pkg/kubelet/kubelet.go (SyncPod), pkg/kubelet/kubelet_pods.go (generateAPIPodStatus), pkg/kubelet/pleg/generic.go (updateCache)",

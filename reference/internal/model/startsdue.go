@@ -1,5 +1,7 @@
 // The duties of starts: what is listed next starts when its turn has come, and what has ended and
 // may be started again is. When they come at the earliest is in start.go and restart.go.
+// A log alone is not asked: an image may be pulled for minutes, and a deletion may have come before the
+// start was due, and neither leaves a line.
 // Rules: start/when-due, restart/when-due.
 
 package model

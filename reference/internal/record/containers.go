@@ -211,15 +211,18 @@ func (g *gatherer) event(e *trace.Event, n int) {
 	}
 }
 
-// timeStart takes from the Events of a start how long it took.
+// timeStart takes from the Events of a start how long it took. Where one of them was lost, those of
+// different starts tell nothing.
 func (g *gatherer) timeStart(c int, e *trace.Event) {
+	of := &g.c[c]
 	switch e.Reason {
 	case "Created":
-		g.c[c].created = e.LastTimestamp.Time
+		of.created = e.LastTimestamp.Time
 	case "Started":
-		if at := g.c[c].created; !at.IsZero() {
-			g.ev.SlowestStart = max(g.ev.SlowestStart, e.LastTimestamp.Sub(at))
+		if !of.created.IsZero() && e.Count <= of.startsTold+1 {
+			g.ev.SlowestStart = max(g.ev.SlowestStart, e.LastTimestamp.Sub(of.created))
 		}
+		of.created, of.startsTold = time.Time{}, max(e.Count, 1)
 	}
 }
 

@@ -46,8 +46,10 @@ type containerGatherer struct {
 	begun, ended bool
 	// wrote is the run + 1 of which the first line was taken as a sign of its start.
 	wrote int32
-	// created is when the newest instance was created, by its Event.
-	created time.Time
+	// created is when the newest instance was created, by its Event; zero once it was started.
+	// startsTold is how many starts Events have told of.
+	created    time.Time
+	startsTold int32
 	// Of each probe: failedLines counts its lines of a failure, failedAt is when these were
 	// written, and failedEvents are the Events of its failures.
 	failedLines  [3]int32

@@ -71,7 +71,8 @@ func (r *Reading) tooSoonForBackoff(i int, x *seen, n int) bool {
 	counted := int32(1)
 	for k := len(runs) - 1; k > 0; k-- {
 		a, b := &runs[k-1], &runs[k]
-		if excused && (!a.mainEnd.Known() || r.stopShown(a)) {
+		again := spec.Role == podspec.InitContainer && a.mainCode == 0 // all were started over, and it was removed before
+		if excused && (!a.mainEnd.Known() || r.stopShown(a) || again) {
 			break // that restart may have had no back-off
 		}
 		if a.run+1 != b.run || a.failing != 0 || r.writtenAt(b.first).Sub(r.writtenAt(a.first)) > backoffForget-r.patient(patience) {

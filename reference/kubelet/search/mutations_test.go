@@ -21,17 +21,28 @@ import (
 // the clocks of a trace are sure of.
 var timed = []string{"back-off", "sidecars last", "preStop before TERM"}
 
-// TestBrokenPropertiesAreRefused changes the traces of runs in which nothing is done to the node, one
-// thing in each, and looks at those that no correct kubelet can make, since one of the properties
-// does not hold any more: the judge refuses them. Hardly ever there is another way to read one, say
-// with an instance that never wrote a line.
+// otherReadings are the mutations that break a property, and leave a trace that a correct kubelet can have
+// made all the same, each with the reason.
+var otherReadings = map[string]string{
+	"another restartCount against shown after the hook":    "an instance that has left no line may have been there as well",
+	"another restartCount against ready after a probe":     "the same",
+	"a line of another instance against a stop has an end": "a busy node is left a quarter of a minute",
+	"a line moved against a stop has an end":               "the same",
+	"a line repeated against a stop has an end":            "the same",
+}
+
+// told are the properties that stories break, in a test of their own.
+var told = append([]string{"no start once it stops"}, timed...)
+
+// TestBrokenPropertiesAreRefused changes the traces of runs in which nothing is done to the Pod or its node but
+// a deletion, one thing in each, and looks at those that no correct kubelet can make, since one of the
+// properties does not hold any more: the judge refuses every one of them. Where there is another way to
+// read one, otherReadings says which.
 func TestBrokenPropertiesAreRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 6))
 	choose := func(n int) int { return r.IntN(n) }
-	type count struct{ refused, passed int }
-	counts, made, broke := map[string]*count{}, map[string]int{}, map[string]int{}
-	undecided := 0
-	for n := range 1000 {
+	refused, made, broke := map[string]int{}, map[string]int{}, map[string]int{}
+	for n := range 700 {
 		version := kubelet.Versions()[n%len(kubelet.Versions())]
 		p := calmPod(version, choose)
 		tr := kubelet.Run(p, version, choose)
@@ -50,23 +61,15 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 			if len(all) == 0 || m.Logs() == 0 { // of a trace without a line nothing is said
 				continue
 			}
-			broken := all[0]
 			made[name]++
-			c := counts[name+" against "+broken]
-			if c == nil {
-				c = &count{}
-				counts[name+" against "+broken] = c
+			owed := slices.ContainsFunc(all, func(property string) bool { return otherReadings[name+" against "+property] == "" })
+			v := reference.Check(k, p.Manifest(), m)
+			if v.Outcome == reference.Violation || v.Outcome == reference.Known {
+				refused[name+" against "+all[0]]++
+				continue
 			}
-			switch v := reference.Check(k, p.Manifest(), m); v.Outcome {
-			case reference.Pass:
-				c.passed++
-			case reference.Violation, reference.Known:
-				c.refused++
-			case reference.Inconclusive:
-				undecided++ // there are too many ways to read it
-			default:
-				t.Fatalf("%s, so that %q does not hold: %s", name, broken, v.Text())
-			}
+			// Where there are too many ways to read a trace, nothing is said of it.
+			assert.Check(t, !owed || v.Outcome == reference.Inconclusive, "run %d: %s, so that %q do not hold: %v\n%s%s", n, name, all, properties[all[0]](tell(t, p, m)), v.Text(), kubelet.Timeline(m))
 		}
 	}
 	for name := range mutations {
@@ -74,24 +77,19 @@ func TestBrokenPropertiesAreRefused(t *testing.T) {
 	}
 	for name := range properties {
 		// No mutation makes a file that cannot be read, and what depends on time has a test of its own.
-		if name == "the trace is well formed" || slices.Contains(timed, name) {
+		if name == "the trace is well formed" || slices.Contains(told, name) {
 			continue
 		}
 		assert.Check(t, broke[name] > 0, "whatever was changed, this held: %s", name)
 	}
-	assert.Check(t, undecided < 5, "%d are not decided", undecided)
-	refused, passed := 0, 0
-	for what, c := range counts {
-		t.Logf("%s: %d refused, %d passed", what, c.refused, c.passed)
-		assert.Check(t, 10*c.passed <= c.refused || c.passed+c.refused < 5, "%s: %d refused, %d passed", what, c.refused, c.passed)
-		refused, passed = refused+c.refused, passed+c.passed
+	for _, what := range slices.Sorted(maps.Keys(refused)) {
+		t.Logf("%s: %d refused", what, refused[what])
 	}
-	assert.Assert(t, len(counts) > 15 && refused > 3000 && 200*passed < refused, "%d kinds, %d refused, %d passed", len(counts), refused, passed)
 }
 
-// Each of the properties in which time counts can be broken: it holds for one story, and not for the
-// same a little sooner or later.
-func TestTimedPropertiesCanBreak(t *testing.T) {
+// Each of the properties in which time counts, or that mutations seldom break, can be broken: it holds for
+// one story, and not for the same a little sooner or later.
+func TestToldPropertiesCanBreak(t *testing.T) {
 	at := func(s float64) time.Time {
 		return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))
 	}
@@ -100,7 +98,7 @@ func TestTimedPropertiesCanBreak(t *testing.T) {
 		return trace.Entry{At: at(s), Log: &log}
 	}
 	killing := trace.Entry{At: at(0), Event: &trace.Event{Reason: "Killing", Message: "Stopping container a", FirstTimestamp: metav1.Time{Time: at(0)}}}
-	p := kubelet.Pod{Policy: corev1.RestartPolicyAlways, Init: []kubelet.Container{{Name: "s", Sidecar: true}}, Containers: []kubelet.Container{{Name: "a", PreStop: kubelet.Exec}}}
+	p := kubelet.Pod{Policy: corev1.RestartPolicyAlways, Init: []kubelet.Container{{Name: "s", Sidecar: true}}, Containers: []kubelet.Container{{Name: "a", PreStop: kubelet.Exec}, {Name: "b"}}}
 	for name, story := range map[string]struct{ holds, broken []trace.Entry }{
 		"back-off": {
 			[]trace.Entry{line(0, "a#1 / main: end 1"), line(10, "a#2 / main: begin")},
@@ -110,21 +108,26 @@ func TestTimedPropertiesCanBreak(t *testing.T) {
 			[]trace.Entry{killing, line(1, "s#0 / main: signal TERM"), line(1.1, "a#0 / main: tick 1")},
 			[]trace.Entry{killing, line(0.9, "s#0 / main: signal TERM"), line(1.1, "a#0 / main: tick 1")},
 		},
+		"no start once it stops": {
+			[]trace.Entry{line(0, "s#0 / main: signal TERM"), line(1.5, "b#0 / main: begin")},
+			[]trace.Entry{line(0, "s#0 / main: signal TERM"), line(1.6, "b#0 / main: begin")},
+		},
 		"preStop before TERM": {
 			[]trace.Entry{line(0, "a#0 / main: signal TERM"), line(1.5, "a#0 / pre stop hook: begin")},
 			[]trace.Entry{line(0, "a#0 / main: signal TERM"), line(1.6, "a#0 / pre stop hook: begin")},
 		},
 	} {
-		assert.Assert(t, slices.Contains(timed, name), name)
+		assert.Assert(t, slices.Contains(told, name), name)
 		assert.NilError(t, properties[name](tell(t, p, &trace.Trace{Entries: story.holds})), name)
 		assert.Assert(t, properties[name](tell(t, p, &trace.Trace{Entries: story.broken})) != nil, name)
 	}
 }
 
-// calmPod makes up a Pod of which every container can be started, and every instance writes.
+// calmPod makes up a Pod of which every container can be started, and every instance writes. Nobody ends it
+// but by a deletion.
 func calmPod(version string, choose kubelet.Chooser) kubelet.Pod {
 	p := search.AnyPod(version, choose)
-	p.May.Silent, p.May.RestartKubelet, p.May.StopSandbox = false, false, false
+	p.May.Silent, p.May.RestartKubelet, p.May.StopSandbox, p.May.Evict, p.Deadline = false, false, false, false, 0
 	for _, list := range [][]kubelet.Container{p.Init, p.Containers} {
 		for i := range list {
 			c := &list[i]
@@ -206,9 +209,12 @@ var mutations = map[string]func(m *trace.Trace, choose kubelet.Chooser) bool{
 		if goesOn == told {
 			return false
 		}
+		if startsAcross(m, at[goesOn], lines[goesOn].Time) {
+			return false // the node would look slow
+		}
 		// All that comes from there on comes five minutes later.
 		for i := at[goesOn]; i < len(m.Entries); i++ {
-			m.Entries[i].At = m.Entries[i].At.Add(5 * time.Minute)
+			later(&m.Entries[i], lines[goesOn].Time, 5*time.Minute)
 		}
 		for i := goesOn; i < len(lines); i++ {
 			lines[i].Time = lines[i].Time.Add(5 * time.Minute)
@@ -262,6 +268,46 @@ var mutations = map[string]func(m *trace.Trace, choose kubelet.Chooser) bool{
 	"another restartCount": inStatus(func(st *corev1.PodStatus, choose kubelet.Chooser) {
 		st.ContainerStatuses[choose(len(st.ContainerStatuses))].RestartCount += int32(1 - 2*choose(2))
 	}),
+}
+
+// startsAcross reports whether a container is created before a time, and started after it, as Events tell.
+func startsAcross(m *trace.Trace, from int, cut time.Time) bool {
+	return slices.ContainsFunc(m.Entries[from:], func(e trace.Entry) bool {
+		return e.Event != nil && (e.Event.Reason == "Started" || e.Event.Reason == "Created") && !e.Event.LastTimestamp.Time.After(cut.Add(2*time.Second))
+	})
+}
+
+// later shifts an entry, and the times in it that are not before the cut.
+func later(e *trace.Entry, cut time.Time, by time.Duration) {
+	shift := func(at *metav1.Time) {
+		if !at.Time.Before(cut.Truncate(time.Second)) {
+			at.Time = at.Time.Add(by)
+		}
+	}
+	e.At = e.At.Add(by)
+	if e.Event != nil {
+		event := *e.Event
+		shift(&event.FirstTimestamp)
+		shift(&event.LastTimestamp)
+		e.Event = &event
+	}
+	if e.Pod == nil {
+		return
+	}
+	e.Pod = e.Pod.DeepCopy()
+	for _, list := range [][]corev1.ContainerStatus{e.Pod.Status.InitContainerStatuses, e.Pod.Status.ContainerStatuses} {
+		for i := range list {
+			for _, state := range []*corev1.ContainerState{&list[i].State, &list[i].LastTerminationState} {
+				if state.Running != nil {
+					shift(&state.Running.StartedAt)
+				}
+				if state.Terminated != nil {
+					shift(&state.Terminated.StartedAt)
+					shift(&state.Terminated.FinishedAt)
+				}
+			}
+		}
+	}
 }
 
 // inStatus changes the status of one update that shows the containers.

@@ -122,7 +122,7 @@ func TestCompare(t *testing.T) {
 	assert.Check(t, is.Contains(get[string](b, `location.hash`), "with=v1.37.2"))
 	b.fresh(comparison)
 	b.cell(2)
-	axes := get[[]string](b, `[...document.querySelectorAll('#cell .pictures > svg')].map(s => s.getAttribute('width') + ' ' + [...s.querySelectorAll('.halo, .zl')].map(e => e.textContent + '@' + e.getBoundingClientRect().x).join(' '))`)
+	axes := get[[]string](b, `[...document.querySelectorAll('#cell .pictures > svg')].map(s => s.getAttribute('width') + ' ' + [...s.querySelectorAll('.s.halo, .zl')].map(e => e.textContent + '@' + e.getBoundingClientRect().x).join(' '))`)
 	assert.Check(t, is.Equal(axes[0], axes[1]))
 	assert.Check(t, strings.Contains(axes[0], "0 s@"), axes[0])
 	tops := get[[]float64](b, `[...document.querySelectorAll('#cell .pictures > svg')].map(s => s.getBoundingClientRect().top)`)

@@ -77,7 +77,7 @@ func TestScreenshots(t *testing.T) {
 	b.shot("claims", false)
 	b.fresh("#view=about")
 	b.shot("about", false)
-	for name, place := range map[string]string{"violation": violation + "&line=22", "comparison": comparison} {
+	for name, place := range map[string]string{"violation": violation, "comparison": comparison} {
 		b.fresh(place)
 		b.wait(`document.querySelectorAll('#cell .pictures > svg').length > 0`)
 		b.shot(name, false)

@@ -106,7 +106,7 @@ func TestCommon(t *testing.T) {
 	// Everything of the axis is the same in each of them: its labels, its breaks, its width.
 	axis := func(p *Picture) (out []element) {
 		for _, e := range elements(t, p.Part(a)) {
-			if e.Name == "text" && (strings.Contains(e.Class, "halo") || strings.Contains(e.Class, "zl")) || e.Name == "svg" {
+			if e.Name == "text" && (strings.Contains(e.Class, "s m halo") || strings.Contains(e.Class, "zl")) || e.Name == "svg" {
 				e.Y, e.Text = 0, strings.TrimSpace(e.Text)
 				if e.Name == "svg" {
 					e.Title = ""

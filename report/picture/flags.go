@@ -68,20 +68,26 @@ func (d *drawing) flags() {
 func (d *drawing) poles(axis, bottom float64) {
 	all := d.p.notices()
 	d.place(all)
+	height := func(n notice) float64 { return axis - flagH*float64(n.row) - 4 }
 	for _, n := range all {
-		x, y := d.x(n.at), axis-flagH*float64(n.row)-4
 		id := ""
 		if !n.named {
 			id = lineID(n.line)
 		}
-		d.path(id, n.kind, fmt.Sprintf("M%s %sV%s", num(x), num(y-12), num(bottom)), n.title)
-		class, tx, bg := n.kind, x+5, x+1
+		d.path(id, n.kind, fmt.Sprintf("M%s %sV%s", num(d.x(n.at)), num(height(n)-12), num(bottom)), n.title)
+	}
+	// The texts come after all poles, on a ground or with an edge of their own, so that no pole goes through one.
+	for _, n := range all {
+		x, y := d.x(n.at), height(n)
+		class, tx, ground := n.kind, x+5, x+1
 		w := width(n.label) + 8
 		if n.left {
-			class, tx, bg = n.kind+" e", x-5, x-1-w
+			class, tx, ground = n.kind+" e", x-5, x-1-w
 		}
 		if n.kind == "no" || n.kind == "why" {
-			d.rect("", n.kind+"bg", bg, y-12, w, flagH-2, 0, "")
+			d.rect("", n.kind+"bg", ground, y-12, w, flagH-2, 0, "")
+		} else {
+			class += " halo"
 		}
 		d.text(class, tx, y, n.label, n.title)
 	}

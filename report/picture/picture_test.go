@@ -257,6 +257,24 @@ func TestStrip(t *testing.T) {
 	})
 }
 
+// The entries as text are those of the trace, and those that the verdict names say so.
+func TestLines(t *testing.T) {
+	tr := readTrace(t, testdata("background-hook", "poststart-blocks", "trace.jsonl"))
+	p, v := judged(t, tr)
+	lines := p.Lines()
+	assert.Assert(t, is.Len(lines, len(tr.Entries)))
+	flags := map[int]string{}
+	for i, l := range lines {
+		assert.Check(t, is.Equal(l.N, tr.Entries[i].Line))
+		assert.Check(t, is.Contains(l.Text, says(&tr.Entries[i])))
+		if l.Flag != "" {
+			flags[l.N] = l.Flag
+		}
+	}
+	assert.DeepEqual(t, flags, map[int]string{v.Line: "not allowed here", v.Because[0].Line: "forbids the refused line"})
+	assert.Check(t, is.Equal(lines[0].Channel, "act"))
+}
+
 // A part of a page has no style and no legend of its own, and the page has both.
 func TestPart(t *testing.T) {
 	p, _ := judged(t, readTrace(t, testdata("background-hook", "poststart-blocks", "trace.jsonl")))

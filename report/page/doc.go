@@ -21,6 +21,11 @@
 // What is shown is in the fragment of the address, as in "#case=hooks/poststart-blocks&kubelet=v1.37.2&line=22", so each
 // cell and line, each comparison and each filter has a link.
 //
+// # How it is tested
+//
+// The tests open it in a headless Chromium: chromium_test.go says how, and which variables of the environment
+// demand one and keep screenshots.
+//
 // Left out on purpose: any library. What the page needs, browsers have.
 //
 // Start at [HTML]; page.js starts at its function show.

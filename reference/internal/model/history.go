@@ -24,8 +24,9 @@ type history struct {
 	// these Events.
 	stage   stage
 	stageAt record.Place
-	// over is the newest run that an update showed as terminated; -1 if there is none.
-	over int32
+	// over is the newest run that an update showed as terminated, and past the newest that one showed to
+	// have ended in any way, as while the next one waits; -1 if there is none.
+	over, past int32
 	// shownRun is the newest run that an update showed, -1 if there is none, and shownObs the
 	// first update that did.
 	shownRun int32
@@ -134,7 +135,7 @@ const (
 func newHistory(p *podspec.Pod) []history {
 	h := make([]history, len(p.Containers))
 	for i := range h {
-		h[i] = history{shown: record.Shown{Run: -1, State: record.Ended}, over: -1, shownRun: -1, startedRun: -1, startedShown: -1}
+		h[i] = history{shown: record.Shown{Run: -1, State: record.Ended}, over: -1, past: -1, shownRun: -1, startedRun: -1, startedShown: -1}
 	}
 	return h
 }
@@ -341,9 +342,12 @@ func (h *history) show(cs *corev1.ContainerStatus, n int) {
 			h.startedShown, h.startedShownObs = run, record.PlaceOf(n)
 		}
 	}
+	if cs.State.Waiting != nil && record.IsEnd(cs.LastTerminationState.Terminated) {
+		h.past = max(h.past, run)
+	}
 	switch {
 	case record.IsEnd(cs.State.Terminated):
-		h.over = max(h.over, run)
+		h.over, h.past = max(h.over, run), max(h.past, run)
 	case cs.State.Running != nil && !cs.State.Running.StartedAt.IsZero():
 		h.startedAt, h.startedRun, h.startedObs = cs.State.Running.StartedAt.Time, run, record.PlaceOf(n)
 	}

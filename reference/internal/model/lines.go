@@ -79,9 +79,9 @@ func (r *Reading) runOf(i int, l *trace.Line) int32 {
 	h := &r.h[i]
 	x := h.newest()
 	run := max(x.run, 0)
-	over := h.over >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin && x.hasBegun())
+	over := h.past >= run || x.run >= 0 && l.Actor == trace.Main && (x.mainEnd != 0 || l.Mark.Kind == trace.Begin && x.hasBegun())
 	if over && run < r.ev.Containers[i].NewestRun {
-		run = min(max(run, h.over)+1, r.ev.Containers[i].NewestRun) // the instance that has ended may have written nothing
+		run = min(max(run, h.past)+1, r.ev.Containers[i].NewestRun) // the instance that has ended may have written nothing
 	}
 	if r.asNext && run < r.ev.Containers[i].NewestRun {
 		run++

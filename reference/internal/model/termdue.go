@@ -31,6 +31,7 @@ func (r *Reading) termOverdue(s *State, i, n int) *Denial {
 	if !known {
 		return nil
 	}
+	busy += r.stoppedBySync(s, i, n) // that sync may be stopping it for something else, with a period of its own
 	for j := range r.p.Containers {
 		busy -= r.p.Containers[j].SleepStop // within the grace period
 	}

@@ -187,9 +187,10 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A line and an update that are less than a second apart have no order.
+// An update that comes less than a second after a line may have been made before it.
 func TestOrder(t *testing.T) {
 	b := observed.Behaviour{Events: []observed.Event{
+		{Name: "phase Pending", At: 0.9, Count: 1},
 		{Name: "a#0 / main: begin", At: 1, Count: 1}, {Name: "a#0 / main: end 0", At: 1, Count: 1},
 		{Name: "a#0 shown running", At: 1.9, Count: 1}, {Name: "a#0 shown ready", At: 1.9, Count: 1}, {Name: "phase Running", At: 2, Count: 1},
 	}}
@@ -198,6 +199,9 @@ func TestOrder(t *testing.T) {
 		{"a#0 / main: end 0", "a#0 / main: begin"}: observed.After,
 		{"a#0 / main: begin", "a#0 shown running"}: observed.Together,
 		{"a#0 / main: begin", "phase Running"}:     observed.Before,
+		{"phase Running", "a#0 / main: begin"}:     observed.After,
+		{"phase Pending", "a#0 / main: begin"}:     observed.Before,
+		{"a#0 / main: end 0", "phase Pending"}:     observed.After,
 		{"a#0 shown running", "a#0 shown ready"}:   observed.Together,
 		{"a#0 shown ready", "phase Running"}:       observed.Before,
 		{"a#0 shown ready", "object gone"}:         observed.OnlyFirst,

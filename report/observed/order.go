@@ -2,8 +2,9 @@ package observed
 
 import "strings"
 
-// clear is how far apart two events on different channels have to be, in seconds, for their order
-// to be known: a line of the log and an update reach the recorder on different ways.
+// clear is how long after a line of the log an update has to come, in seconds, for it to have been made after
+// that. A line has the time at which it was written, and an update that at which it arrived, so one that
+// stands before a line was made before it.
 const clear = 1
 
 // Relation is which of two events came first in a run.
@@ -44,8 +45,12 @@ func relation(x Event, i int, y Event, j int) Relation {
 		return OnlyFirst
 	case i < 0:
 		return OnlyLast
-	case logged != inLog(y.Name) && y.At-x.At < clear && x.At-y.At < clear:
+	case logged && !inLog(y.Name) && y.At >= x.At && y.At-x.At < clear, !logged && inLog(y.Name) && x.At >= y.At && x.At-y.At < clear:
 		return Together
+	case logged != inLog(y.Name) && x.At < y.At:
+		return Before
+	case logged != inLog(y.Name):
+		return After
 	case x.At == y.At && !logged: // one update
 		return Together
 	case i < j:

@@ -93,7 +93,7 @@ var record = []entry{
 		issue: "kubernetes/kubernetes#137710", fault: rules.InitSkipped.Name(),
 		says:  "In a new sandbox an init container is skipped, because a regular container was created in the old one.",
 		cases: []string{"node/created-before-new-sandbox"},
-		wrong: []string{"v1.29.6", "v1.33.13", "v1.34.4", "v1.35.4", "v1.36.3"}, right: []string{"v1.37.2"},
+		wrong: []string{"v1.29.6", "v1.34.4", "v1.35.4", "v1.36.3"}, right: []string{"v1.37.2"},
 		shows: map[string]string{"node/created-before-new-sandbox": "main#1 / main: begin < two#1 / main: begin"},
 	},
 	{

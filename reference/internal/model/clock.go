@@ -30,6 +30,9 @@ const (
 // for two cores, starts of 18 s were recorded, and gaps of 14 s in a probe of every second.
 func (r *Reading) patient(d time.Duration) time.Duration { return max(d, 2*r.ev.SlowestStart) }
 
+// patientStart is the patience for a start: on a busy node the worker of the Pod may be at another one.
+func (r *Reading) patientStart() time.Duration { return r.patient(patience) + r.ev.SlowestStart }
+
 // written is when line n was written, by its own stamp.
 func (r *Reading) written(n int) time.Time {
 	if n == r.n && r.now != nil {

@@ -40,7 +40,7 @@ func (r *Reading) startOverdue(s *State, i, n int) *Denial {
 	if !known || !since.Known() {
 		return nil
 	}
-	if wait := r.passed(since, r.undisturbed(n)); wait > busy+r.patient(patience) {
+	if wait := r.passed(since, r.undisturbed(n)); wait > busy+r.patientStart() {
 		return late(rules.NextStarts, Cause{since, rules.StartsWhenDue}, "container %s is not started, %s after its turn has come", r.p.Containers[i].Name, wait)
 	}
 	return nil
@@ -157,7 +157,7 @@ func (r *Reading) restartOverdue(s *State, i, n int) *Denial {
 	}
 	busy += takes
 	wait, least := r.passed(since, r.undisturbed(n)), r.backoff(c.run+1)
-	if wait > r.latestRestart(least)+busy+r.patient(patience) {
+	if wait > r.latestRestart(least)+busy+r.patientStart() {
 		return late(rules.RestartComes, Cause{x.mainEnd, rules.RestartsWhenDue}, "container %s has ended, and %s after that it was not started again; its back-off is %s", r.p.Containers[i].Name, wait, least)
 	}
 	return nil

@@ -126,6 +126,7 @@ func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n in
 		}
 	}
 	if run, end := endOf(s); end != nil {
+		run = ev.runOf(end, run)
 		if last := s.LastTerminationState.Terminated; end == s.State.Terminated && IsEnd(last) {
 			ev.exited(run-1, last)
 		}
@@ -136,6 +137,17 @@ func (g *gatherer) status(c int, s *corev1.ContainerStatus, e *trace.Entry, n in
 	if IsEnd(s.State.Terminated) || IsEnd(s.LastTerminationState.Terminated) && s.State.Waiting != nil {
 		ev.NewestRun = max(ev.NewestRun, s.RestartCount+1)
 	}
+}
+
+// runOf is the run of a shown end: that of its container ID, if an update showed that one run, else the
+// given one. The end of the instance before the one that runs may be gone, and an earlier one be shown.
+func (ev *ContainerEvidence) runOf(end *corev1.ContainerStateTerminated, otherwise int32) int32 {
+	for _, s := range ev.Starts {
+		if s.ID != "" && s.ID == end.ContainerID && s.Run < otherwise {
+			return s.Run
+		}
+	}
+	return otherwise
 }
 
 // exited takes the shown end of an instance, once.

@@ -98,6 +98,9 @@ func (x *instances) readStatus(cs *corev1.ContainerStatus, st *corev1.PodStatus,
 	}
 	if cs.State.Running != nil {
 		x.startedAt[cs.RestartCount] = cs.State.Running.StartedAt.Time
+		if _, ok := x.firstWithID[cs.ContainerID]; !ok && cs.ContainerID != "" {
+			x.firstWithID[cs.ContainerID] = cs.RestartCount
+		}
 	}
 	k, end := endOf(cs)
 	if end == nil {

@@ -81,7 +81,7 @@ var deviationTable = [deviations]deviation{
 		versions: "<1.36",
 		breaks:   []string{Forward, OneSnapshot},
 		when:     "The kubelet of a static Pod was restarted, and an init container that had succeeded is not in the container runtime any more.",
-		says:     "The init container is shown as waiting for good, and the Pod as Pending or Running, with its containers as they are.",
+		says:     "The init container is shown as waiting until the Pod ends, and then with an end that is made up; the Pod as Pending or Running.",
 		source:   "pkg/kubelet/kubelet_pods.go (convertToAPIContainerStatuses)",
 	},
 }

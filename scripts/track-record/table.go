@@ -52,7 +52,7 @@ var record = []entry{
 		issue: "kubernetes/kubernetes#108537", fault: rules.StaticInitForgotten.Name(), sometimes: true,
 		says:  "A kubelet that restarts shows an init container of a static Pod as waiting for good, where it had succeeded and was removed.",
 		cases: []string{"static/erased-init"},
-		wrong: []string{"v1.33.13", "v1.34.4"}, right: []string{"v1.36.3"},
+		wrong: []string{"v1.33.13", "v1.34.4", "v1.35.4"}, right: []string{"v1.36.3"},
 	},
 	{
 		issue: "kubernetes/kubernetes#126650",

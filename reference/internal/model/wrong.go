@@ -341,8 +341,9 @@ func (r *Reading) neverPodStuck(s *State) bool {
 // shows that a container was removed, and the kubelet also does it by itself.
 func (r *Reading) staticInitForgotten(i int, cs *corev1.ContainerStatus, n int) bool {
 	return r.deviates(rules.StaticInitForgotten, func() bool {
-		w := cs.State.Waiting
-		return r.p.Static && r.p.Containers[i].Role == podspec.InitContainer && r.kubeletRestarted(n) && w != nil && w.Reason == "PodInitializing" && r.hasSucceeded(i)
+		w, end := cs.State.Waiting, cs.State.Terminated
+		forgotten := w != nil && w.Reason == "PodInitializing" || end != nil && !record.IsEnd(end) // an end is made up when the Pod ends
+		return r.p.Static && r.p.Containers[i].Role == podspec.InitContainer && r.kubeletRestarted(n) && forgotten && r.hasSucceeded(i)
 	})
 }
 

@@ -8,10 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
@@ -21,60 +19,16 @@ import (
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
 	"github.com/podorder/podorder/report"
+	"github.com/podorder/podorder/report/judged/judgedtest"
 )
 
-const startup = "article/startup-sequence"
+const startup = judgedtest.Startup
 
-func caseByID(t *testing.T, id string) fixtures.Case {
-	t.Helper()
-	cases, err := fixtures.All()
-	assert.NilError(t, err)
-	for _, c := range cases {
-		if c.ID == id {
-			return c
-		}
-	}
-	t.Fatalf("no case %s", id)
-	return fixtures.Case{}
-}
-
-// ordered is a log that every witness of the case is in, and that is allowed.
-var ordered = []string{
-	"container1 / main", "container1 / post start hook", "container1 / main", "container1 / post start hook",
-	"container2 / main", "container1 / readiness probe", "container1 / liveness probe",
-}
-
-// early has container2 start before the hook's last line.
-var early = []string{
-	"container1 / main", "container1 / post start hook", "container2 / main", "container1 / post start hook",
-}
-
-// recording is one of the Pod of the case, and of the one that the API server admitted.
-func recording(lines ...string) *trace.Trace { return recordingOf(startupPod(), lines...) }
-
-func startupPod() *corev1.Pod {
-	all, err := fixtures.All()
-	if err != nil {
-		panic(err)
-	}
-	i := slices.IndexFunc(all, func(c fixtures.Case) bool { return c.ID == startup })
-	return all[i].Pod()
-}
-
-func recordingOf(admitted *corev1.Pod, lines ...string) *trace.Trace {
-	tr := &trace.Trace{Header: trace.Header{Trace: trace.Version, Case: startup, Kubelet: "v1.37.2"}}
-	apply, _ := trace.NewAct(trace.ActApply, nil)
-	tr.Entries = append(tr.Entries, trace.Entry{At: time.Unix(0, 0), Line: 2, Did: &apply})
-	if admitted != nil {
-		tr.Entries = append(tr.Entries, trace.Entry{At: time.Unix(0, 0), Line: 3, Type: trace.Added, Pod: admitted})
-	}
-	at := time.Date(2023, 12, 21, 10, 40, 51, 0, time.UTC)
-	for i, l := range lines {
-		l = at.Add(time.Duration(i)*time.Second).Format(time.UnixDate) + ": " + l
-		tr.Entries = append(tr.Entries, trace.Entry{At: at, Line: i + 4, Log: &l})
-	}
-	return tr
-}
+var (
+	caseByID, startupPod   = judgedtest.CaseByID, judgedtest.StartupPod
+	recording, recordingOf = judgedtest.Recording, judgedtest.RecordingOf
+	ordered, early         = judgedtest.Ordered, judgedtest.Early
+)
 
 // suiteFor returns a suite that records with a function instead of a cluster,
 // and where it prints.

@@ -13,11 +13,12 @@ import (
 type shown struct {
 	id, kubelet string
 	wrong       bool // whether the row says that the kubelet is a wrong one
-	// runs are those that were judged; faulty is in how many of them the judge named the fault, and
-	// seen in how many the recording has what the row says.
-	runs, faulty, seen int
-	outcomes           []string
-	bad                string // what is not as listed; empty where everything is
+	// runs are those that were judged and tell; faulty is in how many of them the judge named the fault, and
+	// seen in how many the recording has what the row says. mute are those in which what it depends on
+	// did not come about.
+	runs, faulty, seen, mute int
+	outcomes                 []string
+	bad                      string // what is not as listed; empty where everything is
 }
 
 // asked are all runs of the cases of a row on its kubelets.
@@ -58,8 +59,11 @@ func (e entry) look(r *report.Report, id, kubelet string) shown {
 		if run.Observed == nil || e.shows[id] == "" || err != nil {
 			continue
 		}
-		if yes, known := feature.Of(*run.Observed); known && yes != e.rightly {
+		switch yes, known := feature.Of(*run.Observed); {
+		case known && yes != e.rightly:
 			s.seen++
+		case !known && e.fault == "" && e.unseen == "" && !e.sometimes:
+			s.runs, s.mute = s.runs-1, s.mute+1
 		}
 	}
 	return s
@@ -77,6 +81,8 @@ func (e entry) judge(on []shown) {
 		switch {
 		case len(s.outcomes) > 0:
 			s.bad = strings.Join(s.outcomes, "; ")
+		case s.runs == 0 && s.mute > 0:
+			s.bad = "no run tells"
 		case s.runs == 0:
 			s.bad = "did not run"
 		case e.unseen != "":
@@ -84,7 +90,8 @@ func (e entry) judge(on []shown) {
 				s.bad = "it was seen"
 			}
 		case !s.wrong:
-			if s.faulty > 0 || s.seen > 0 {
+			// An update that the watch did not deliver leaves a run without what the right ones show.
+			if s.faulty > 0 || s.seen > 0 && !(e.rightly && s.seen < s.runs) {
 				s.bad = "it shows what only the others should"
 			}
 		case e.sometimes:

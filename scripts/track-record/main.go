@@ -4,8 +4,9 @@
 //
 //	go run ./scripts/track-record [-artifacts FOLDER] [-repeat N] [-saved] [-- FLAGS]
 //
-// All cases run on all kubelets of the table, in one cluster; FLAGS go to the suite. With -saved nothing
-// is run: the report in the folder is looked at.
+// All cases run on all kubelets of the table, in one cluster; FLAGS go to the suite. Where a run did not show
+// what some runs only show, its case runs three times more. With -saved nothing is run: the report in the
+// folder is looked at.
 //
 // Exit status: 0, 1 if something is not as listed or could not be run, 2 for wrong usage.
 package main
@@ -49,13 +50,29 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	dir, err := filepath.Abs(*artifacts)
 	if err == nil && !*saved {
-		err = runSuite(ctx, dir, *repeat, f.Args(), stdout, stderr)
+		err = runSuite(ctx, dir, all, pattern(ids(record)), *repeat, f.Args(), stdout, stderr)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "track-record: %v\n", err)
 		return 1
 	}
 	r, err := report.Read(dir)
+	if err != nil {
+		fmt.Fprintf(stderr, "track-record: %v\n", err)
+		return 1
+	}
+	again := filepath.Join(dir, "again")
+	kubelets, cases := notAsListed(r)
+	if len(cases) > 0 && !*saved {
+		fmt.Fprintf(stderr, "track-record: not as listed, so run three times more: %s on %s\n", strings.Join(cases, ", "), strings.Join(kubelets, ", "))
+		err = runSuite(ctx, again, kubelets, pattern(cases), 3, f.Args(), stdout, stderr)
+	}
+	if _, missing := os.Stat(again); err == nil && len(cases) > 0 && missing == nil {
+		var more *report.Report
+		if more, err = report.Read(again); err == nil {
+			r.Runs = append(r.Runs, more.Runs...)
+		}
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "track-record: %v\n", err)
 		return 1
@@ -69,9 +86,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// runSuite runs the cases of the table. That some of them fail is for the table to judge.
-func runSuite(ctx context.Context, dir string, repeat int, flags []string, stdout, stderr io.Writer) error {
-	args := []string{"test", "-count=1", "-timeout=3h", "-kubelets=" + strings.Join(all, " "), "-cases=" + pattern(), "-repeat=" + strconv.Itoa(repeat)}
+// notAsListed are the kubelets and the cases of which a run is missing that shows what the table says. What
+// a kubelet does in some runs only, and what the node kept from coming about, one more run may show.
+func notAsListed(r *report.Report) (kubelets, cases []string) {
+	for _, e := range record {
+		for _, s := range e.check(r) {
+			if s.bad == "" || s.runs > 0 && !(s.wrong && e.sometimes) {
+				continue
+			}
+			kubelets, cases = append(kubelets, s.kubelet), append(cases, s.id)
+		}
+	}
+	slices.SortFunc(kubelets, report.CompareKubelets)
+	slices.Sort(cases)
+	return slices.Compact(kubelets), slices.Compact(cases)
+}
+
+// runSuite runs cases of the table on kubelets. That some of them fail is for the table to judge.
+func runSuite(ctx context.Context, dir string, kubelets []string, cases string, repeat int, flags []string, stdout, stderr io.Writer) error {
+	args := []string{"test", "-count=1", "-timeout=3h", "-kubelets=" + strings.Join(kubelets, " "), "-cases=" + cases, "-repeat=" + strconv.Itoa(repeat)}
 	args = append(args, flags...)
 	args = append(args, "-args", "-artifacts="+dir)
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -88,18 +121,22 @@ func runSuite(ctx context.Context, dir string, repeat int, flags []string, stdou
 	return nil
 }
 
-// pattern selects the cases of the table.
-func pattern() string {
-	var ids []string
+// ids are the cases of the table.
+func ids(record []entry) (all []string) {
 	for _, e := range record {
-		for _, id := range e.cases {
-			if quoted := regexp.QuoteMeta(id); !slices.Contains(ids, quoted) {
-				ids = append(ids, quoted)
-			}
-		}
+		all = append(all, e.cases...)
 	}
-	slices.Sort(ids)
-	return "^(" + strings.Join(ids, "|") + ")$"
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// pattern selects cases.
+func pattern(ids []string) string {
+	var quoted []string
+	for _, id := range ids {
+		quoted = append(quoted, regexp.QuoteMeta(id))
+	}
+	return "^(" + strings.Join(quoted, "|") + ")$"
 }
 
 // table is the track record as Markdown, and how many of its verdicts are not as listed.

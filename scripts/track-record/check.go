@@ -17,8 +17,10 @@ type shown struct {
 	// seen in how many the recording has what the row says. mute are those in which what it depends on
 	// did not come about.
 	runs, faulty, seen, mute int
-	outcomes                 []string
-	bad                      string // what is not as listed; empty where everything is
+	// outcomes are those of the other runs; untold are those that were inconclusive, which matters only
+	// where no run tells.
+	outcomes, untold []string
+	bad              string // what is not as listed; empty where everything is
 }
 
 // asked are all runs of the cases of a row on its kubelets.
@@ -41,6 +43,10 @@ func (e entry) look(r *report.Report, id, kubelet string) shown {
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		if run.Case != id || run.Kubelet != kubelet {
+			continue
+		}
+		if run.Outcome == report.Inconclusive {
+			s.untold = append(s.untold, strings.TrimSpace(run.Outcome+" "+run.Reason))
 			continue
 		}
 		if run.Outcome != report.Pass && run.Outcome != report.Known {
@@ -81,6 +87,8 @@ func (e entry) judge(on []shown) {
 		switch {
 		case len(s.outcomes) > 0:
 			s.bad = strings.Join(s.outcomes, "; ")
+		case s.runs == 0 && len(s.untold) > 0:
+			s.bad = strings.Join(s.untold, "; ")
 		case s.runs == 0 && s.mute > 0:
 			s.bad = "no run tells"
 		case s.runs == 0:

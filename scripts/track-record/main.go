@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	again := filepath.Join(dir, "again")
-	kubelets, cases := notAsListed(r)
+	kubelets, cases := notAsListed(record, r)
 	if len(cases) > 0 && !*saved {
 		fmt.Fprintf(stderr, "track-record: not as listed, so run three times more: %s on %s\n", strings.Join(cases, ", "), strings.Join(kubelets, ", "))
 		err = runSuite(ctx, again, kubelets, pattern(cases), 3, f.Args(), stdout, stderr)
@@ -88,13 +88,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // notAsListed are the kubelets and the cases of which a run is missing that shows what the table says. What
 // a kubelet does in some runs only, and what the node kept from coming about, one more run may show.
-func notAsListed(r *report.Report) (kubelets, cases []string) {
+func notAsListed(record []entry, r *report.Report) (kubelets, cases []string) {
 	for _, e := range record {
 		for _, s := range e.check(r) {
-			if s.bad == "" || s.runs > 0 && !(s.wrong && e.sometimes) {
-				continue
+			chance := s.runs == 0 || s.wrong && e.sometimes || !s.wrong && e.rightly
+			if s.bad != "" && chance {
+				kubelets, cases = append(kubelets, s.kubelet), append(cases, s.id)
 			}
-			kubelets, cases = append(kubelets, s.kubelet), append(cases, s.id)
 		}
 	}
 	slices.SortFunc(kubelets, report.CompareKubelets)

@@ -88,6 +88,8 @@ func TestCheck(t *testing.T) {
 	look := entry{cases: []string{"a/b"}, wrong: []string{"v1.36.3"}, right: []string{"v1.37.2"}, shows: map[string]string{"a/b": "phase Running"}}
 	rightly, sometimes, unseen := look, hold, look
 	rightly.rightly, sometimes.sometimes, unseen.unseen = true, true, "because"
+	depends := rightly
+	depends.shows = map[string]string{"a/b": "phase Running if did restart kubelet"}
 	run := func(kubelet, outcome, fault string, events ...string) report.Run {
 		v := reference.Verdict{}
 		if fault != "" {
@@ -116,6 +118,12 @@ func TestCheck(t *testing.T) {
 		"not seen":                  {look, []report.Run{run("v1.36.3", report.Pass, ""), run("v1.37.2", report.Pass, "")}, "NOT AS LISTED: it does not show it, right"},
 		"seen on the right one":     {look, []report.Run{run("v1.36.3", report.Pass, "", "phase Running"), run("v1.37.2", report.Pass, "", "phase Running")}, "shown, NOT AS LISTED: it shows what only the others should"},
 		"what the right one shows":  {rightly, []report.Run{run("v1.36.3", report.Pass, ""), run("v1.37.2", report.Pass, "", "phase Running")}, "shown, right"},
+		"the right one, once":       {rightly, []report.Run{run("v1.36.3", report.Pass, ""), run("v1.37.2", report.Pass, ""), run("v1.37.2", report.Pass, "", "phase Running")}, "shown, right"},
+		"the right one, never":      {rightly, []report.Run{run("v1.36.3", report.Pass, ""), run("v1.37.2", report.Pass, "")}, "shown, NOT AS LISTED: it shows what only the others should"},
+		"no run tells":              {depends, []report.Run{run("v1.36.3", report.Pass, ""), run("v1.37.2", report.Pass, "", "did restart kubelet", "phase Running")}, "NOT AS LISTED: no run tells, right"},
+		"one run tells":             {depends, []report.Run{run("v1.36.3", report.Pass, ""), run("v1.36.3", report.Pass, "", "did restart kubelet"), run("v1.37.2", report.Pass, "", "did restart kubelet", "phase Running")}, "shown, right"},
+		"inconclusive":              {hold, []report.Run{run("v1.36.3", report.Inconclusive, ""), run("v1.37.2", report.Pass, "")}, "NOT AS LISTED: inconclusive, right"},
+		"inconclusive once":         {hold, []report.Run{run("v1.36.3", report.Inconclusive, ""), run("v1.36.3", report.Known, "f"), run("v1.37.2", report.Pass, "")}, "known, right"},
 		"what none shows":           {unseen, []report.Run{run("v1.36.3", report.Pass, ""), run("v1.37.2", report.Pass, "")}, "not seen, not seen"},
 		"what none should show":     {unseen, []report.Run{run("v1.36.3", report.Pass, "", "phase Running"), run("v1.37.2", report.Pass, "")}, "NOT AS LISTED: it was seen, not seen"},
 	} {
@@ -140,4 +148,22 @@ func TestSaved(t *testing.T) {
 	assert.Assert(t, strings.Contains(stdout.String(), "| `probes/startup-gates-restart` | v1.35.4 known, v1.36.3 known, v1.37.2 known | v1.34.4 right, v1.38.0-beta.0 right |"), stdout.String())
 	assert.Equal(t, run(t.Context(), []string{"-saved", "-artifacts", t.TempDir()}, &stdout, &stderr), 1)
 	assert.Equal(t, run(t.Context(), []string{"-no-such-flag"}, &stdout, &stderr), 2)
+}
+
+// TestNotAsListed: what is a matter of chance is run again, and nothing else is.
+func TestNotAsListed(t *testing.T) {
+	list := []entry{
+		{cases: []string{"a/certain"}, wrong: []string{"v1.34.4"}, right: []string{"v1.37.2"}, fault: "f"},
+		{cases: []string{"a/chance"}, wrong: []string{"v1.36.3"}, right: []string{"v1.37.2"}, fault: "f", sometimes: true},
+		{cases: []string{"a/missing"}, wrong: []string{"v1.28.5"}, fault: "f"},
+	}
+	pass := func(id, kubelet string) report.Run {
+		return report.Run{Case: id, Kubelet: kubelet, Outcome: report.Pass, Verdict: &reference.Verdict{}}
+	}
+	r := &report.Report{Runs: []report.Run{
+		pass("a/certain", "v1.34.4"), pass("a/certain", "v1.37.2"), pass("a/chance", "v1.36.3"), pass("a/chance", "v1.37.2"),
+	}}
+	kubelets, cases := notAsListed(list, r)
+	assert.DeepEqual(t, kubelets, []string{"v1.28.5", "v1.36.3"})
+	assert.DeepEqual(t, cases, []string{"a/chance", "a/missing"})
 }

@@ -9,17 +9,19 @@ import (
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/podorder/podorder/report/judged/judgedtest"
 )
 
 // TestOwnCase: the witnesses come from a folder of the user.
 func TestOwnCase(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine", "web")
 	assert.NilError(t, os.MkdirAll(dir, 0o755))
-	assert.NilError(t, os.WriteFile(filepath.Join(dir, "pod.yaml"), caseByID(t, startup).Manifest, 0o644))
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "pod.yaml"), judgedtest.CaseByID(t, startup).Manifest, 0o644))
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "case.yaml"), []byte(
 		"title: Of a user.\nrules: [start/listed-order]\nsteps: [await: container2 / main]\nwitness: [\"container1#1 / main\"]\n"), 0o644))
 	trace := `{"trace":1,"case":"web","kubernetes":"v1.37.2","kubelet":"v1.37.2"}` + "\n"
-	admitted, err := json.Marshal(caseByID(t, startup).Pod())
+	admitted, err := json.Marshal(judgedtest.CaseByID(t, startup).Pod())
 	assert.NilError(t, err)
 	trace += `{"at":"2023-12-21T10:40:30Z","type":"ADDED","pod":` + string(admitted) + "}\n"
 	for line := range strings.Lines(log(ordered...)) {

@@ -14,9 +14,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/podorder/podorder/fixtures"
 	"github.com/podorder/podorder/reference"
 	"github.com/podorder/podorder/reference/trace"
+	"github.com/podorder/podorder/report/judged/judgedtest"
 )
 
 // startup is the case of the original experiment: container1 with a postStart
@@ -37,19 +37,6 @@ func write(t *testing.T, name, content string) string {
 	path := filepath.Join(t.TempDir(), name)
 	assert.NilError(t, os.WriteFile(path, []byte(content), 0o644))
 	return path
-}
-
-func caseByID(t *testing.T, id string) fixtures.Case {
-	t.Helper()
-	cases, err := fixtures.All()
-	assert.NilError(t, err)
-	for _, c := range cases {
-		if c.ID == id {
-			return c
-		}
-	}
-	t.Fatalf("no case %s", id)
-	return fixtures.Case{}
 }
 
 // log returns lines of the original form, one second apart.
@@ -81,7 +68,7 @@ func swapped(i, j int) []string {
 }
 
 func TestLog(t *testing.T) {
-	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	pod := write(t, "pod.yaml", string(judgedtest.CaseByID(t, startup).Manifest))
 	torn := log(ordered[:4]...) + "Thu Dec 21 10:40:55 UT"
 	tests := []struct {
 		name, log string
@@ -160,7 +147,7 @@ func lines(all ...string) []trace.Entry {
 }
 
 func TestTrace(t *testing.T) {
-	c := caseByID(t, startup)
+	c := judgedtest.CaseByID(t, startup)
 	header := trace.Header{Case: startup, Kubelet: "v1.37.2"}
 	bare := trace.Header{Kubelet: "v1.37.2"}
 	pod := write(t, "pod.yaml", string(c.Manifest))
@@ -370,12 +357,12 @@ spec:
 }
 
 func TestUsage(t *testing.T) {
-	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	pod := write(t, "pod.yaml", string(judgedtest.CaseByID(t, startup).Manifest))
 	message := write(t, "message", log(ordered...))
 	service := "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
 	none := write(t, "service.yaml", service)
-	several := write(t, "several.yaml", service+"---\n"+string(caseByID(t, startup).Manifest)+"---\n"+string(caseByID(t, startup).Manifest))
-	typo := write(t, "typo.yaml", strings.Replace(string(caseByID(t, startup).Manifest), "containers:", "container:", 1))
+	several := write(t, "several.yaml", service+"---\n"+string(judgedtest.CaseByID(t, startup).Manifest)+"---\n"+string(judgedtest.CaseByID(t, startup).Manifest))
+	typo := write(t, "typo.yaml", strings.Replace(string(judgedtest.CaseByID(t, startup).Manifest), "containers:", "container:", 1))
 	missing := filepath.Join(t.TempDir(), "nothing")
 	tests := []struct {
 		name string
@@ -422,7 +409,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestUnmodelled(t *testing.T) {
-	manifest := strings.Replace(string(caseByID(t, startup).Manifest), "spec:\n", "spec:\n  evictionResponders: [{name: acme.io/foo}]\n", 1)
+	manifest := strings.Replace(string(judgedtest.CaseByID(t, startup).Manifest), "spec:\n", "spec:\n  evictionResponders: [{name: acme.io/foo}]\n", 1)
 	status, out, errs := call(t, "", "-json", "-kubernetes", "v1.37.2", "-pod", write(t, "pod.yaml", manifest), "-log", write(t, "message", log(ordered...)))
 	assert.Equal(t, status, exitUnmodelled, out+errs)
 	assert.Check(t, is.Contains(out, "evictionResponders"))
@@ -431,7 +418,7 @@ func TestUnmodelled(t *testing.T) {
 // TestUncovered: whatever comes of a kubelet that the model does not cover, it is
 // said as which one it was judged, on standard error and in the verdict.
 func TestUncovered(t *testing.T) {
-	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	pod := write(t, "pod.yaml", string(judgedtest.CaseByID(t, startup).Manifest))
 	good, bad := write(t, "good", log(ordered...)), write(t, "bad", log(swapped(3, 4)...))
 	for _, tt := range []struct {
 		version, log, as string
@@ -471,7 +458,7 @@ func logged(t *testing.T, path string) (out []trace.Entry) {
 
 // TestBroken: the line that cannot be read is shown, where it is known.
 func TestBroken(t *testing.T) {
-	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	pod := write(t, "pod.yaml", string(judgedtest.CaseByID(t, startup).Manifest))
 	header := trace.Header{Case: startup, Kubelet: "v1.37.2"}
 	for name, args := range map[string][]string{
 		"a log":                  {"-kubernetes", "v1.37.2", "-pod", pod, "-log", write(t, "message", log(ordered[:2]...)+"hello\n")},
@@ -495,7 +482,7 @@ func TestBroken(t *testing.T) {
 // TestPicture: -svg writes a picture of a trace, of a log alone and of what is left of a damaged
 // trace, and changes neither what is printed nor the exit status.
 func TestPicture(t *testing.T) {
-	pod := write(t, "pod.yaml", string(caseByID(t, startup).Manifest))
+	pod := write(t, "pod.yaml", string(judgedtest.CaseByID(t, startup).Manifest))
 	bad := write(t, "bad", log(swapped(3, 4)...))
 	stored := filepath.Join("..", "..", "..", "reference", "testdata", "background-hook", "poststart-blocks", "trace.jsonl")
 	for name, tt := range map[string]struct {
